@@ -218,8 +218,8 @@ func (c *Comm) totals() Totals {
 // Close leaves the communicator. It sends the frames that are still queued and tells the peers that
 // this rank leaves, and why if the communicator has failed. Running calls and open requests end
 // with ErrClosed. If there are any, the communicator fails at the other ranks with ErrPeerLeft.
-// Later operations of other ranks that need this rank fail too. Rootless messages that this rank
-// would relay also fail.
+// Later operations of other ranks that need this rank fail too. Rootless messages of others need
+// nobody else: other ranks take this rank's place.
 //
 // Close does not wait for the calls of other ranks, or for the arrival of this rank's published
 // messages; call Flush before Close to wait for the messages. Close waits for at most

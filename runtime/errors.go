@@ -52,7 +52,7 @@ var (
 	// taken it for lost and have gone on without it.
 	ErrPeerSilent = core.ErrPeerSilent
 	// ErrPeerLeft: a rank has closed its communicator inside an operation, while others go on, or
-	// where it would have to relay rootless messages.
+	// all ranks that would bring a rootless message here have.
 	ErrPeerLeft = core.ErrPeerLeft
 	// ErrUnanswered: a rank has not answered a question of Ask. It has no handler, or one that
 	// answers by another operation or with another length than others, or it has closed the

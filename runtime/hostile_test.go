@@ -67,20 +67,16 @@ func TestHostilePeers(t *testing.T) {
 		"control on the other lane":      {wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneOps, Seq: 1}, "on the lane of operations"},
 		"a message of nobody":            {control(wire.FramePublish, 9, 0, 1), "origin 9"},
 		"a message of this rank":         {control(wire.FramePublish, 0, 0, 1), "origin 0"},
-		"a message out of order":         {control(wire.FramePublish, 1, 4, 1), "message 4 of origin 1 instead of 0"},
+		"a message beyond the window":    {control(wire.FramePublish, 1, 1<<20, 1), "origin 1 sends more than its window"},
 		"a message too long":             {control(wire.FramePublish, 1, 0, 2000), "with 2000 bytes"},
-		"credit for what was never sent": {control(wire.FrameCredit, 0, 4, 0), "credit for 4 messages"},
-		"credit for nobody":              {control(wire.FrameCredit, 7, 0, 0), "credit for origin 7"},
+		"thanks for what was never sent": {control(wire.FrameAck, 0, 4, 0), "acknowledgement of 4 messages"},
+		"thanks to nobody":               {control(wire.FrameAck, 7, 0, 0), "about messages of origin 7"},
 		"an abort that is too long":      {control(wire.FrameAbort, 1, 0, wire.MaxControl+1), "abort of rank 1"},
 		"a request that is too long":     {control(wire.FrameWant, 0, 1, wire.MaxControl+8), "request of 1032 bytes"},
 		"a request cut short":            {control(wire.FrameWant, 0, 1, 7), "request of 7 bytes"},
-		"a question of this rank":        {control(wire.FrameFlush, 0, 1, 0), "question about messages of origin 0"},
-		"a question by this rank":        {control(wire.FrameFlush, 1, 1, 0), "that come by rank 0"},
-		"a question about too much":      {wire.Header{Kind: wire.FrameFlush, Lane: wire.LaneControl, Arg: 1, Seq: 4, Slot: 1}, "question about 4 messages of origin 1"},
-		"an answer about too much":       {control(wire.FrameFlushed, 0, 4, 0), "answer about 4 messages of origin 0"},
-		"an answer about nobody":         {control(wire.FrameFlushed, 7, 1, 0), "answer about messages of origin 7"},
-		"a farewell to too much":         {control(wire.FramePassed, 0, 4, 0), "4 messages of origin 0 passed on"},
-		"a farewell to nobody":           {control(wire.FramePassed, 7, 1, 0), "farewell about messages of origin 7"},
+		"a question of this rank":        {control(wire.FrameFlush, 0, 1, 0), "question about 1 messages of origin 0"},
+		"a question about too much":      {wire.Header{Kind: wire.FrameFlush, Lane: wire.LaneControl, Arg: 1, Seq: 1 << 20}, "messages of origin 1"},
+		"a request for too much":         {wire.Header{Kind: wire.FrameLost, Lane: wire.LaneControl, Slot: 4}, "request for 4 messages of origin 0 from 0"},
 		"a question of nobody":           {control(wire.FrameAsk, 9, 0, 1), "question 0 of rank 9"},
 		"a question out of order":        {control(wire.FrameAsk, 1, 4, 1), "question 4 of rank 1: question 0 is the next"},
 		"an answer to nothing":           {control(wire.FrameAnswer, 0, 0, 1), "answer to question 0 of rank 0: it has not been asked"},
@@ -123,7 +119,7 @@ func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[wire.FrameKi
 		peer.Wait(-1)
 		peer.Poll(&s)
 	}
-	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameCredit, wire.FrameFlush, wire.FrameFlushed, wire.FramePassed, wire.FrameAsk, wire.FrameAnswer, wire.FrameResult} {
+	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameFlush, wire.FrameAck, wire.FrameLost, wire.FrameAsk, wire.FrameAnswer, wire.FrameResult} {
 		out[k] = s.print
 	}
 	return out

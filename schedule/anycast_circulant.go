@@ -45,7 +45,7 @@ func (o circulantOverlay) Forward(dst []int, rank, origin, _ int) []int {
 
 // sender returns the rank from which another one gets a message of origin, origin itself for its
 // own.
-func (o circulantOverlay) sender(rank, origin int) int {
+func (o circulantOverlay) Sender(rank, origin int) int {
 	return (origin + binomialParent(o.behind(rank, origin))) % o.ranks
 }
 

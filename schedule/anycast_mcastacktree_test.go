@@ -35,7 +35,7 @@ func TestAcknowledgementsClimbTheOverlay(t *testing.T) {
 					require.Empty(t, to)
 					continue
 				}
-				require.Equal(t, []int{o.sender(rank, origin)}, to, "rank %d of %d, origin %d", rank, ranks, origin)
+				require.Equal(t, []int{o.Sender(rank, origin)}, to, "rank %d of %d, origin %d", rank, ranks, origin)
 				require.True(t, slices.Contains(o.Channels(nil, to[0]), rank), "acknowledgements use the channels")
 			}
 		}

@@ -154,13 +154,13 @@ func (o skipRing) ahead(rank, to int) int {
 
 // projected appends where rank sends a message of origin, whoever sent it here.
 func (o skipRing) projected(dst []int, rank, origin int) []int {
-	return o.Forward(dst, rank, origin, o.sender(rank, origin))
+	return o.Forward(dst, rank, origin, o.Sender(rank, origin))
 }
 
 // sender returns the node from which rank gets a message of origin. A new message climbs from the
 // origin to the next node of a higher level, and so on, up to node 0. Every node beside that path
 // gets it from the nearest node of a higher level before it, whose number lacks the lowest set bit.
-func (o skipRing) sender(rank, origin int) int {
+func (o skipRing) Sender(rank, origin int) int {
 	at := origin
 	for at != 0 && at != rank {
 		next := o.link(at, o.level(at))

@@ -13,15 +13,8 @@ import "github.com/schedgen/schedgen/ir"
 // origin: sub-trees of both overlays are ranks that follow each other on it. So the answers are in
 // the order of the ranks if rank 0 asks.
 
-// asking is an overlay along which answers come back.
-type asking interface {
-	Overlay
-	// sender returns the rank from which another one gets a message of origin.
-	sender(rank, origin int) int
-}
-
 // anyreduce returns the algorithm that asks along an overlay.
-func anyreduce[O asking](name, paper, summary string, along func(ranks int) O) Algorithm {
+func anyreduce[O Overlay](name, paper, summary string, along func(ranks int) O) Algorithm {
 	return Algorithm{
 		Name:       name,
 		Collective: Anyreduce,
@@ -35,15 +28,15 @@ func anyreduce[O asking](name, paper, summary string, along func(ranks int) O) A
 	}
 }
 
-func writeAnyreduce[O asking](n *node, a *arena, o O) ir.Program {
+func writeAnyreduce[O Overlay](n *node, a *arena, o O) ir.Program {
 	const question, result = 0, 1
 	origin := n.dest
-	parent := o.sender(n.rank, origin)
+	parent := o.Sender(n.rank, origin)
 
 	// A parent numbers its children along the ring, the nearest first. Child i puts what its
 	// sub-tree has folded to the parent as v<i>.
 	place := 0
-	a.to = o.Forward(a.to[:0], parent, origin, o.sender(parent, origin))
+	a.to = o.Forward(a.to[:0], parent, origin, o.Sender(parent, origin))
 	for _, sibling := range a.to {
 		place += count((sibling-parent+n.ranks)%n.ranks < (n.rank-parent+n.ranks)%n.ranks)
 	}

@@ -74,7 +74,7 @@ func TestLargeRootless(t *testing.T) {
 		at := rapid.IntRange(0, ranks-1).Draw(t, "rank")
 		hops := 0
 		for at != origin {
-			from := skipRing{ranks}.sender(at, origin)
+			from := skipRing{ranks}.Sender(at, origin)
 			require.Contains(t, targets(s.Program(from)), at)
 			at = from
 			hops++

@@ -9,4 +9,6 @@ type Overlay interface {
 	// Forward appends to dst the ranks to which rank forwards a message of origin that it has
 	// received from rank from. For the rank's own message, rank == origin == from.
 	Forward(dst []int, rank, origin, from int) []int
+	// Sender returns the rank from which rank gets the messages of origin, and origin for the origin itself.
+	Sender(rank, origin int) int
 }

@@ -146,6 +146,8 @@ func TestAgreementIsReadInParts(t *testing.T) {
 // star is an overlay in which each origin sends to all ranks itself.
 type star int
 
+func (s star) Sender(_, origin int) int { return origin }
+
 func (s star) Channels(dst []int, rank int) []int { return s.Forward(dst, rank, rank, rank) }
 
 func (s star) Forward(dst []int, rank, origin, _ int) []int {

@@ -110,7 +110,7 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		return
 	}
 	switch h.Kind {
-	case wire.FramePublish, wire.FrameCredit, wire.FrameFlush, wire.FrameFlushed, wire.FramePassed, wire.FrameAck, wire.FrameLost, wire.FrameListen:
+	case wire.FramePublish, wire.FrameFlush, wire.FrameAck, wire.FrameLost, wire.FrameListen:
 		if c.fate.err == nil { // after a failure this rank may have told others which messages it has
 			c.messages.Arrived(h)
 		}

@@ -75,3 +75,4 @@ type nowhere struct{}
 
 func (nowhere) Channels(dst []int, _ int) []int      { return dst }
 func (nowhere) Forward(dst []int, _, _, _ int) []int { return dst }
+func (nowhere) Sender(_, origin int) int             { return origin }

@@ -26,7 +26,7 @@ type Core struct {
 	bodies  bodies
 	quick   Quick // scratch
 
-	messages publish.Messages
+	messages *publish.Messages
 }
 
 // New returns the core of a rank that sends through net.
@@ -214,13 +214,16 @@ func (c *Core) Tick(now Time) {
 }
 
 // mayHaveLeft reports whether a rank that takes no connections may have left in good order without
-// telling this rank. That is possible if this rank asked it only for an agreement.
+// telling this rank. That is possible if this rank asked it only for an agreement, or if one of the
+// two has taken the place of others in the trees of rootless messages.
 func (c *Core) mayHaveLeft(rank int) bool {
-	if c.env.hearsLeave(rank) || c.fate.err == nil && !c.agreeing() {
+	switch {
+	case c.env.hearsLeave(rank):
 		return false
-	}
-	if c.fate.err != nil {
+	case c.fate.err != nil:
 		return true // frames of that rank may have arrived too late
+	case !c.agreeing() && !c.messages.MayLeave(rank):
+		return false
 	}
 	_, how := c.ops.awaits(rank)
 	return how == presence.WaitsNot

@@ -82,8 +82,7 @@ func (c *Core) Flushed(n uint64) bool {
 // Came returns how many rootless messages of a rank have arrived here.
 func (c *Core) Came(origin int) uint64 { return c.messages.Came(origin) }
 
-// Publish sends msg and copies it. If a rank that would have to relay msg has left, the core fails
-// instead.
+// Publish sends msg and copies it.
 func (c *Core) Publish(msg []byte) { c.messages.Publish(msg) }
 
 // Mail returns how many rootless messages the process has not taken.

@@ -146,8 +146,6 @@ func (s *system) content(m *message) string {
 	case wire.FrameAsk, wire.FrameAnswer, wire.FrameResult:
 		what := map[wire.FrameKind]string{wire.FrameAsk: "question", wire.FrameAnswer: "answer to question", wire.FrameResult: "result of question"}[h.Kind]
 		return fmt.Sprintf("%s %d of rank %d", what, h.Seq, h.Arg)
-	case wire.FrameCredit:
-		return fmt.Sprintf("credit up to message %d of rank %d", h.Seq, h.Arg)
 	case wire.FrameAbort:
 		return fmt.Sprintf("abort (%s)", m.body)
 	case wire.FrameTaken:
@@ -156,7 +154,7 @@ func (s *system) content(m *message) string {
 	return map[wire.FrameKind]string{
 		wire.FrameJoined: "entry", wire.FrameLate: "lateness", wire.FrameProbe: "probe", wire.FrameLeave: "goodbye",
 		wire.FrameCall: "call", wire.FrameEntered: "answer to the call", wire.FrameOver: "word that it is over", wire.FrameAbsent: "absence", wire.FrameListen: "wait", wire.FrameWatch: "question for a sign of life", wire.FrameAlive: "sign of life",
-		wire.FrameFlush: "question about messages", wire.FrameFlushed: "answer about messages", wire.FramePassed: "farewell about messages", wire.FrameAck: "acknowledgement of messages", wire.FrameLost: "request for messages",
+		wire.FrameFlush: "question about messages", wire.FrameAck: "acknowledgement of messages", wire.FrameLost: "request for messages",
 		wire.FrameClash: "mismatch of one side", wire.FrameDispute: "mismatch of both sides",
 	}[h.Kind] + operation
 }

@@ -316,6 +316,7 @@ type nowhere struct{}
 
 func (nowhere) Channels(dst []int, _ int) []int      { return dst }
 func (nowhere) Forward(dst []int, _, _, _ int) []int { return dst }
+func (nowhere) Sender(_, origin int) int             { return origin }
 
 // add interns a state of a rank.
 func (s *system) add(l *local) uint32 {

@@ -68,8 +68,8 @@ func (w *world) note(what noteKind, rank int, h *wire.Header, n int) {
 // lone are the kinds without an object.
 var lone = [len(noteNames)]bool{noteMcast: true, noteOverrun: true, noteClose: true, noteEnd: true, noteCrash: true}
 
-var frameNames = [...]string{"?", "slot", "joined", "late", "probe", "abort", "publish", "credit", "leave", "want", "taken", "call", "entered",
-	"absent", "listen", "watch", "alive", "agree", "flush", "flushed", "passed", "clash", "dispute", "over",
+var frameNames = [...]string{"?", "slot", "joined", "late", "probe", "abort", "publish", "leave", "want", "taken", "call", "entered",
+	"absent", "listen", "watch", "alive", "agree", "flush", "clash", "dispute", "over",
 	"ack", "lost", "ask", "answer", "result"}
 
 // spell returns the part of a line about a frame.

@@ -130,7 +130,6 @@ const (
 	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves; ranks that have returned from Seq pass it on, at most Arg times
 	FrameAbort                        // the communicator has failed: Print is the cause, a number of package core, and Body the text; rank Arg has found it, rank Slot has caused it
 	FramePublish                      // a rootless message; Seq is its number among those of its origin
-	FrameCredit                       // rootless messages of an origin below Seq are consumed in the sender's subtree
 	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1; Print is the fingerprint of Seq, or 0 if unknown
 	FrameWant                         // the sender asks for parts of Seq: Body is runs of chunks (first and number, u32 each) or, in a datagram, of fragments; it has all chunks below Arg; Slot is Enter if the parts may only be late
 	FrameTaken                        // all ranks in the sender's subtree have the multicast of Seq up to chunk Arg
@@ -141,9 +140,7 @@ const (
 	FrameWatch                        // the sender asks for a sign of life
 	FrameAlive                        // the sign of life that the sender was asked for; as a datagram with a Seq it says that signal Slot of that operation has arrived
 	FrameAgree                        // ballot Seq: Arg is the sender's statement; Body lists the ranks that have gone, are lost and are silent, and the votes of the ranks below it; see package core
-	FrameFlush                        // the sender asks whether the receiver and all ranks behind it have the messages of origin Arg below Seq; Slot: the rank, which has left, in whose place the sender asks
-	FrameFlushed                      // the answer yes to FrameFlush
-	FramePassed                       // the sender, which leaves, has received the messages of origin Arg below Seq and has passed them on
+	FrameFlush                        // the sender asks whether the receiver and all ranks behind it have the messages of origin Arg below Seq
 	FrameClash                        // the sender and the receiver differ in operation Seq, whose own fingerprint at the sender is Print, or about rootless messages if Arg is 1; Body is the length (u16) and text of the sender's call, and its fingerprints of the operations before (u32 each, last first)
 	FrameDispute                      // Body is the text of a mismatch because of rank Slot, with both calls: the receiver tells all ranks
 	FrameOver                         // operation Seq has ended at the sender; the receiver lacks a part of it
@@ -180,9 +177,9 @@ type Header struct {
 	Lane  Lane
 	Comm  uint8   // number of the communicator among those of the transport; 0 is the first
 	Epoch uint32  // version of the membership
-	Seq   uint64  // operation number; message number for FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAck and FrameLost; question number for FrameAsk, FrameAnswer and FrameResult
+	Seq   uint64  // operation number; message number for FramePublish, FrameFlush, FrameAck and FrameLost; question number for FrameAsk, FrameAnswer and FrameResult
 	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort, FrameDispute: the rank that it is about; FrameFlush: a rank; FrameAck, FrameLost: a number of messages; FrameWant: Enter if the sender has heard nothing of the multicast
-	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FramePublish, FrameCredit, FrameFlush, FrameFlushed, FramePassed, FrameAck, FrameLost, FrameAsk, FrameAnswer, FrameResult, FrameAbort: origin; FrameLate: the sender's finding
+	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FramePublish, FrameFlush, FrameAck, FrameLost, FrameAsk, FrameAnswer, FrameResult, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation (its collective, algorithm, root, bytes as far as all ranks know them, element and chunks) and of all operations before it; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; the receiving transport sets it from the connection or the datagram's verified source

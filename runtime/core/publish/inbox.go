@@ -16,10 +16,10 @@ type inbox struct {
 	head    int
 }
 
+// letter is a message that waits in the ring of its origin's stream.
 type letter struct {
 	origin int
 	seq    uint64
-	parcel *parcel // nil: the ring of the origin's stream has it
 }
 
 func (q *inbox) len() int { return len(q.letters) - q.head }
@@ -45,11 +45,5 @@ func (q *inbox) pop() letter {
 
 // clone returns an independent copy.
 func (q *inbox) clone() inbox {
-	n := inbox{letters: slices.Clone(q.letters[q.head:])}
-	for i := range n.letters {
-		if l := &n.letters[i]; l.parcel != nil {
-			l.parcel = l.parcel.clone()
-		}
-	}
-	return n
+	return inbox{letters: slices.Clone(q.letters[q.head:])}
 }

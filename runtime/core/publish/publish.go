@@ -15,6 +15,8 @@ type Overlay interface {
 	// Forward appends to dst the ranks to which rank passes on a message of origin that came from
 	// rank from. For its own message, rank == origin == from.
 	Forward(dst []int, rank, origin, from int) []int
+	// Sender returns the rank from which rank gets the messages of origin, and origin for itself.
+	Sender(rank, origin int) int
 }
 
 // Message is a rootless message. Data belongs to the receiver.
@@ -30,8 +32,8 @@ type Config struct {
 	Epoch      uint32    // version of the membership
 	Caps       wire.Caps // of the transport
 
-	Multicast  bool    // messages are multicast, and binomial trees bring acknowledgements; otherwise they go along the overlay
-	Overlay    Overlay // the trees of messages that are not multicast
+	Multicast  bool    // messages are multicast if the transport can
+	Overlay    Overlay // the trees of acknowledgements, and of messages that are not multicast
 	Print      uint32  // fingerprint of the parameters that all ranks share
 	Window     int     // messages of one origin that may be under way at once
 	Bytes      int     // bytes of messages that may be under way before the next one waits
@@ -54,49 +56,6 @@ type Host interface {
 	// Severed fails the communicator during the call name because a rank has left, and messages
 	// cannot reach all ranks without it. why says which.
 	Severed(name string, rank int, why string)
-}
-
-// Messages is one rank's end of all rootless messages.
-type Messages interface {
-	HasRoom() bool         // whether another message may be published
-	Publish(msg []byte)    // publishes a copy of msg, for which there is room
-	Flush() uint64         // asks whether this rank's messages have arrived; returns their number
-	Flushed(n uint64) bool // whether the first n have arrived everywhere
-
-	Came(origin int) uint64 // how many messages of an origin have arrived here, in order
-	Waiting() int           // messages that have arrived and that the process has not taken
-	Take() Message          // takes the oldest of them
-	Listen()                // the process waits for messages
-	Sources() []int         // the ranks that send messages here
-
-	Left(rank int)           // another rank has left
-	Farewells()              // this rank is about to leave: it passes on what others still need
-	Parting(dst []int) []int // appends the ranks that must hear when this rank leaves
-
-	// Body says where the body of a [wire.FramePublish] goes, or that the frame is dropped.
-	Body(h *wire.Header) ([]byte, wire.Verdict)
-	// Arrived takes a frame of one of the kinds publish, credit, flush, flushed, passed, ack, lost
-	// and listen, whose body is complete.
-	Arrived(h *wire.Header)
-	// Fragment takes a datagram of a multicast. It returns false if the datagram is invalid.
-	Fragment(h *wire.Header, offset int, payload []byte) bool
-
-	Timed() bool          // whether a timer may run
-	Due() moment.Time     // when Tick next has something to do
-	Tick(now moment.Time) // does what is due
-
-	Counts() Counts
-
-	// Clone returns an independent copy for another host and its roster.
-	Clone(host Host, members *presence.Roster) Messages
-	// AppendState appends the state that determines all later steps.
-	AppendState(dst []byte) []byte
-	// Alarms appends the timers that run.
-	Alarms(dst []Alarm) []Alarm
-	// Ring makes the timer of an alarm run out at the moment at.
-	Ring(a Alarm, at moment.Time)
-	// Normalize makes all timers run out at the moment at.
-	Normalize(at moment.Time)
 }
 
 // Counts says what an end has done since it was made.
@@ -123,18 +82,8 @@ const (
 	AlarmLate                  // an acknowledgement is overdue
 )
 
-// New returns the end of rank cfg.Rank. members says which ranks have gone; its owner tells the end
-// by Left.
-func New(cfg Config, host Host, members *presence.Roster) Messages {
-	e := end{Config: cfg, host: host, members: members, incoming: make([]*parcel, cfg.Size)}
-	if cfg.Multicast {
-		return newMulticast(e)
-	}
-	return newTree(e)
-}
-
-// end is what both kinds of ends have.
-type end struct {
+// Messages is one rank's end of all rootless messages.
+type Messages struct {
 	Config
 	host    Host
 	members *presence.Roster
@@ -142,85 +91,73 @@ type end struct {
 
 	inbox     inbox
 	incoming  []*parcel // sender -> the message that a put has brought in part
-	listening bool      // the process waits, or has waited, for messages
+	streams   []*stream // by origin; made when first heard of
+	sources   sources
+	listeners []int // ranks that take messages from this rank, and are connected for that
 	counts    Counts
+
+	longest int // bytes of the longest message that is multicast; -1: no message is
+	share   int // bytes of a receiver's buffer that the multicasts of one origin may take; 0: no limit
+
+	timed bool // timers may run
+	used  bool // a message has been published or awaited somewhere: if messages are multicast, all ranks must hear when this rank leaves
 }
 
-// Waiting implements [Messages].
-func (e *end) Waiting() int { return e.inbox.len() }
-
-// Counts implements [Messages].
-func (e *end) Counts() Counts { return e.counts }
-
-// listenTo connects this rank with its sources, once.
-func (e *end) listenTo(sources []int) {
-	if e.listening {
-		return
-	}
-	e.listening = true
-	for _, rank := range sources {
-		if !e.members.Gone(rank) {
-			e.host.Put(rank, e.control(wire.FrameListen, 0, 0, 0))
+// New returns the end of rank cfg.Rank. members says which ranks have gone; its owner tells the end
+// by Left.
+func New(cfg Config, host Host, members *presence.Roster) *Messages {
+	m := &Messages{Config: cfg, host: host, members: members, incoming: make([]*parcel, cfg.Size), streams: make([]*stream, cfg.Size), longest: -1}
+	if m.Multicast && m.Caps.Multicast && m.Caps.Datagram > 0 {
+		m.longest = m.MaxMessage
+		if m.Caps.Room > 0 {
+			m.longest = min(m.longest, max(m.Caps.Datagram, m.Caps.Room/2))
+			m.share = max(m.Caps.Datagram, m.Caps.Room/m.Size)
 		}
 	}
+	return m
 }
 
+// multicasts reports whether some messages are multicast. If not, nothing is lost, and no timer runs.
+func (m *Messages) multicasts() bool { return m.longest >= 0 }
+
+// Waiting returns how many messages have arrived that the process has not taken.
+func (m *Messages) Waiting() int { return m.inbox.len() }
+
+// Counts returns what this end has done.
+func (m *Messages) Counts() Counts { return m.counts }
+
 // control fills a frame without a body about the first seq messages of an origin.
-func (e *end) control(k wire.FrameKind, seq uint64, slot, origin int) *wire.Frame {
-	e.frame = wire.Frame{Header: wire.Header{
-		Kind: k, Lane: wire.LaneControl, Epoch: e.Epoch, Seq: seq, Slot: ir.Slot(slot), Print: e.Print, Arg: uint32(origin), From: e.Rank,
+func (m *Messages) control(k wire.FrameKind, seq uint64, slot, origin int) *wire.Frame {
+	m.frame = wire.Frame{Header: wire.Header{
+		Kind: k, Lane: wire.LaneControl, Epoch: m.Epoch, Seq: seq, Slot: ir.Slot(slot), Print: m.Print, Arg: uint32(origin), From: m.Rank,
 	}}
-	return &e.frame
+	return &m.frame
 }
 
 // message fills a frame with a message of an origin.
-func (e *end) message(origin int, seq uint64, p *parcel) *wire.Frame {
-	e.frame = wire.Frame{
+func (m *Messages) message(origin int, seq uint64, p *parcel) *wire.Frame {
+	m.frame = wire.Frame{
 		Header: wire.Header{
-			Kind: wire.FramePublish, Lane: wire.LaneControl, Epoch: e.Epoch, Seq: seq, Arg: uint32(origin),
-			Print: e.Print, Len: len(p.data), From: e.Rank,
+			Kind: wire.FramePublish, Lane: wire.LaneControl, Epoch: m.Epoch, Seq: seq, Arg: uint32(origin),
+			Print: m.Print, Len: len(p.data), From: m.Rank,
 		},
 		Body: p.data, Unsent: &p.unsent,
 	}
 	p.unsent++
-	return &e.frame
+	return &m.frame
 }
 
 // accepts checks the fields that all messages that are put have in common.
-func (e *end) accepts(h *wire.Header) bool {
+func (m *Messages) accepts(h *wire.Header) bool {
 	switch {
-	case h.Print != e.Print:
-		e.host.Disagree(h)
-	case int(h.Arg) >= e.Size || int(h.Arg) == e.Rank || h.Len > e.MaxMessage:
-		e.host.Violation(h, "message of origin %d with %d bytes", h.Arg, h.Len)
+	case h.Print != m.Print:
+		m.host.Disagree(h)
+	case int(h.Arg) >= m.Size || int(h.Arg) == m.Rank || h.Len > m.MaxMessage:
+		m.host.Violation(h, "message of origin %d with %d bytes", h.Arg, h.Len)
 	default:
 		return true
 	}
 	return false
-}
-
-// refuse takes a frame that only the other kind of end has. Its sender has another configuration,
-// or is wrong.
-func (e *end) refuse(h *wire.Header, travel string) {
-	if h.Print != e.Print {
-		e.host.Disagree(h)
-		return
-	}
-	e.host.Violation(h, "unexpected frame kind %d about messages that are %s", h.Kind, travel)
-}
-
-// clone returns an independent copy.
-func (e *end) clone(host Host, members *presence.Roster) end {
-	n := *e
-	n.host, n.members = host, members
-	n.inbox = e.inbox.clone()
-	n.incoming = make([]*parcel, len(e.incoming))
-	for i, p := range e.incoming {
-		if p != nil {
-			n.incoming[i] = p.clone()
-		}
-	}
-	return n
 }
 
 // state is a state under construction.

@@ -13,7 +13,7 @@ import "github.com/schedgen/schedgen/runtime/wire"
 // requested.
 func beside(k wire.FrameKind) bool {
 	switch k {
-	case wire.FrameProbe, wire.FrameAbort, wire.FrameLeave, wire.FrameWatch, wire.FrameAlive, wire.FrameAgree, wire.FramePassed, wire.FrameClash, wire.FrameDispute:
+	case wire.FrameProbe, wire.FrameAbort, wire.FrameLeave, wire.FrameWatch, wire.FrameAlive, wire.FrameAgree, wire.FrameClash, wire.FrameDispute:
 		return true
 	}
 	return false

@@ -6,35 +6,6 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// multicast holds messages that are multicast (paper 002, section 3). Any rank multicasts a
-// message whenever its window has room. It numbers its messages, and no rank waits for them.
-// Acknowledgements climb the binomial tree rooted at the origin. They are cumulative in two ways:
-// one covers a rank and all ranks below it in the tree, and all messages up to a number.
-//
-// A lost multicast leaves no trace. Three things reveal a loss: a later message of the same origin,
-// an acknowledgement from below for a message that has not come here, and a question from the rank
-// above, whose timeout for the acknowledgement has passed. The question says how many messages
-// exist. It does not put them again, because they may be many and only late. A receiver asks the
-// rank above for messages that it lacks. The rank above keeps each message until all ranks below
-// have acknowledged it. Questions, requests and answers are puts, so each is sent once.
-//
-// A message that is too long for the buffers of receivers goes down the tree by puts. No rank asks
-// for it.
-//
-// Memory is bounded by the window of each origin: a rank keeps a message until its process has
-// taken it and all ranks below have it, and an origin sends only what fits into the window of every
-// rank.
-type multicast struct {
-	end
-	streams []*stream // by origin; made when first heard of
-
-	longest int // bytes of the longest message that is multicast; -1: no message is
-	share   int // bytes of a receiver's buffer that the multicasts of one origin may take; 0: no limit
-
-	timed bool // timers may run
-	used  bool // a message has been published or awaited somewhere: all ranks must hear when this rank leaves
-}
-
 // stream holds the messages of one origin.
 type stream struct {
 	origin int
@@ -105,26 +76,14 @@ type below struct {
 
 // kept returns the greatest length in bytes of a message whose memory the ring uses again. With
 // this limit, a ring never holds more than a window.
-func (m *multicast) kept() int { return m.Bytes / m.Window }
-
-func newMulticast(e end) *multicast {
-	m := &multicast{end: e, streams: make([]*stream, e.Size), longest: -1}
-	if m.Caps.Multicast && m.Caps.Datagram > 0 {
-		m.longest = m.MaxMessage
-		if m.Caps.Room > 0 {
-			m.longest = min(m.longest, max(m.Caps.Datagram, m.Caps.Room/2))
-			m.share = max(m.Caps.Datagram, m.Caps.Room/m.Size)
-		}
-	}
-	return m
-}
+func (m *Messages) kept() int { return m.Bytes / m.Window }
 
 // stream returns the state of an origin's messages.
-func (m *multicast) stream(origin int) *stream {
+func (m *Messages) stream(origin int) *stream {
 	st := m.streams[origin]
 	if st == nil {
 		st = &stream{origin: origin, up: m.above(origin)}
-		for _, rank := range m.members.Children(nil, origin, m.Rank, m.Size) {
+		for _, rank := range m.children(nil, origin, m.Rank) {
 			st.below = append(st.below, below{rank: rank, waits: true})
 		}
 		m.streams[origin] = st
@@ -132,7 +91,7 @@ func (m *multicast) stream(origin int) *stream {
 	return st
 }
 
-func (m *multicast) own() *stream { return m.stream(m.Rank) }
+func (m *Messages) own() *stream { return m.stream(m.Rank) }
 
 // at returns the place of a message in the ring.
 func (st *stream) at(seq uint64) *piece { return &st.ring[seq%uint64(len(st.ring))] }
@@ -163,26 +122,26 @@ func (st *stream) all() progress {
 }
 
 // room returns the number of bytes that a message takes in a receiver's buffer.
-func (m *multicast) room(bytes int) int {
+func (m *Messages) room(bytes int) int {
 	if bytes > m.longest {
 		return 0
 	}
 	return flow.Footprint(bytes, m.Caps.Datagram)
 }
 
-// Came implements [Messages].
-func (m *multicast) Came(origin int) uint64 {
+// Came returns how many messages of an origin have arrived here, in order.
+func (m *Messages) Came(origin int) uint64 {
 	if st := m.streams[origin]; st != nil {
 		return st.next
 	}
 	return 0
 }
 
-// HasRoom implements [Messages]. Two windows bound the messages under way. One holds messages that
+// HasRoom reports whether another message may be published. Two windows bound the messages under way. One holds messages that
 // not all processes have taken. The other, a short one, holds multicasts that not all ranks have
 // acknowledged, so that multicasts do not overrun the buffers of receivers even if all ranks
 // publish.
-func (m *multicast) HasRoom() bool {
+func (m *Messages) HasRoom() bool {
 	st := m.own()
 	if len(st.below) == 0 {
 		return true
@@ -197,8 +156,8 @@ func (m *multicast) HasRoom() bool {
 	return m.share == 0 || st.came.minus(st.before(all.here)).room < uint64(m.share)
 }
 
-// Publish implements [Messages].
-func (m *multicast) Publish(msg []byte) {
+// Publish publishes a copy of msg, for which there is room.
+func (m *Messages) Publish(msg []byte) {
 	m.used = true
 	st := m.own()
 	p := m.place(st, st.next, len(msg))
@@ -218,7 +177,7 @@ func (m *multicast) Publish(msg []byte) {
 }
 
 // place returns the place of a message of an origin, with room for its bytes.
-func (m *multicast) place(st *stream, seq uint64, bytes int) *piece {
+func (m *Messages) place(st *stream, seq uint64, bytes int) *piece {
 	if st.ring == nil {
 		st.ring = make([]piece, m.Window)
 	}
@@ -243,7 +202,7 @@ func (m *multicast) place(st *stream, seq uint64, bytes int) *piece {
 }
 
 // advance moves next past the messages that have arrived in order.
-func (m *multicast) advance(st *stream) {
+func (m *Messages) advance(st *stream) {
 	for st.next-st.freed < uint64(len(st.ring)) && st.has(st.next) {
 		p := st.at(st.next)
 		p.before = st.came
@@ -258,7 +217,7 @@ func (m *multicast) advance(st *stream) {
 }
 
 // passDown puts a message to the ranks below.
-func (m *multicast) passDown(st *stream, p *piece) {
+func (m *Messages) passDown(st *stream, p *piece) {
 	for i := range st.below {
 		if b := &st.below[i]; b.waits && b.here <= p.seq {
 			m.host.Put(b.rank, m.message(st.origin, p.seq, p.parcel))
@@ -266,8 +225,8 @@ func (m *multicast) passDown(st *stream, p *piece) {
 	}
 }
 
-// Fragment implements [Messages].
-func (m *multicast) Fragment(h *wire.Header, offset int, payload []byte) bool {
+// Fragment takes a datagram of a multicast. It returns false if the datagram is invalid.
+func (m *Messages) Fragment(h *wire.Header, offset int, payload []byte) bool {
 	if h.Print != m.Print || int(h.Arg) != h.From || h.From == m.Rank || h.Len > m.longest {
 		return false
 	}
@@ -308,7 +267,7 @@ func (m *multicast) Fragment(h *wire.Header, offset int, payload []byte) bool {
 }
 
 // fits reports whether a message that has not arrived is within the origin's window.
-func (m *multicast) fits(st *stream, h *wire.Header) bool {
+func (m *Messages) fits(st *stream, h *wire.Header) bool {
 	if h.Seq-st.freed >= uint64(m.Window) {
 		return false
 	}
@@ -316,8 +275,8 @@ func (m *multicast) fits(st *stream, h *wire.Header) bool {
 	return known || st.held < m.Bytes+m.MaxMessage
 }
 
-// Body implements [Messages].
-func (m *multicast) Body(h *wire.Header) ([]byte, wire.Verdict) {
+// Body says where the body of a [wire.FramePublish] goes, or that the frame is dropped.
+func (m *Messages) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	if p := m.incoming[h.From]; p != nil {
 		return p.data, wire.Accept // called again for a later part of the message
 	}
@@ -326,6 +285,9 @@ func (m *multicast) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	}
 	st := m.stream(int(h.Arg))
 	switch {
+	case !m.isBelow(st.origin, m.Rank, h.From):
+		m.host.Violation(h, "unexpected message of origin %d, which does not come by this rank", h.Arg)
+		return nil, wire.Drop
 	case h.Seq < st.next || st.ring != nil && h.Seq-st.freed < uint64(len(st.ring)) && st.has(h.Seq):
 		return nil, wire.Drop // the multicast has come meanwhile
 	case !m.fits(st, h):
@@ -337,8 +299,9 @@ func (m *multicast) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	return p.data, wire.Accept
 }
 
-// Arrived implements [Messages].
-func (m *multicast) Arrived(h *wire.Header) {
+// Arrived takes a frame of one of the kinds publish, flush, ack, lost and listen, whose body is
+// complete.
+func (m *Messages) Arrived(h *wire.Header) {
 	switch h.Kind {
 	case wire.FramePublish:
 		m.arrived(h)
@@ -349,17 +312,12 @@ func (m *multicast) Arrived(h *wire.Header) {
 	case wire.FrameLost:
 		m.asked(h)
 	case wire.FrameListen:
-		m.used = true
-		if h.Print != m.Print {
-			m.host.Disagree(h)
-		}
-	default:
-		m.refuse(h, "multicast")
+		m.listened(h)
 	}
 }
 
 // arrived takes a message whose body is in its buffer.
-func (m *multicast) arrived(h *wire.Header) {
+func (m *Messages) arrived(h *wire.Header) {
 	m.used = true
 	data := m.incoming[h.From]
 	m.incoming[h.From] = nil
@@ -377,7 +335,7 @@ func (m *multicast) arrived(h *wire.Header) {
 }
 
 // complete takes a message that has come completely.
-func (m *multicast) complete(st *stream, p *piece) {
+func (m *Messages) complete(st *stream, p *piece) {
 	p.state = pieceWhole
 	if p.bytes > m.longest {
 		m.passDown(st, p)
@@ -391,9 +349,9 @@ func (m *multicast) complete(st *stream, p *piece) {
 	m.moved(st)
 }
 
-// Take implements [Messages]. The process owns the bytes from then on. They are copied only if the
+// Take takes the oldest message that waits. The process owns the bytes from then on. They are copied only if the
 // message is still needed.
-func (m *multicast) Take() Message {
+func (m *Messages) Take() Message {
 	l := m.inbox.pop()
 	st := m.streams[l.origin]
 	p := st.at(l.seq)
@@ -415,7 +373,7 @@ func (m *multicast) Take() Message {
 
 // step is the number of messages that one acknowledgement covers if they are short and no rank
 // waits for it.
-func (m *multicast) step() uint64 { return uint64(max(1, m.Window/4)) }
+func (m *Messages) step() uint64 { return uint64(max(1, m.Window/4)) }
 
 // coveredBelow reports whether all ranks below have a message.
 func (st *stream) coveredBelow(seq uint64) bool {
@@ -428,7 +386,7 @@ func (st *stream) coveredBelow(seq uint64) bool {
 }
 
 // release frees the messages that no rank needs any more.
-func (m *multicast) release(st *stream) {
+func (m *Messages) release(st *stream) {
 	for st.freed < st.consumed && st.coveredBelow(st.freed) {
 		p := st.at(st.freed)
 		p.state = pieceNone
@@ -438,24 +396,4 @@ func (m *multicast) release(st *stream) {
 		}
 		st.freed++
 	}
-}
-
-// Listen implements [Messages]. This rank connects with all others, because messages come from all
-// of them. So it notices when a rank dies.
-func (m *multicast) Listen() {
-	if !m.listening { // Sources allocates
-		m.used = true
-		m.listenTo(m.Sources())
-	}
-}
-
-// Sources implements [Messages].
-func (m *multicast) Sources() []int {
-	var all []int
-	for rank := range m.Size {
-		if rank != m.Rank {
-			all = append(all, rank)
-		}
-	}
-	return all
 }

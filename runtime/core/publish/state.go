@@ -8,10 +8,18 @@ import (
 	"github.com/schedgen/schedgen/runtime/core/presence"
 )
 
-// Clone implements [Messages].
-func (m *multicast) Clone(host Host, members *presence.Roster) Messages {
+// Clone returns an independent copy for another host and its roster.
+func (m *Messages) Clone(host Host, members *presence.Roster) *Messages {
 	n := *m
-	n.end = m.clone(host, members)
+	n.host, n.members = host, members
+	n.inbox = m.inbox.clone()
+	n.incoming = make([]*parcel, len(m.incoming))
+	for i, p := range m.incoming {
+		if p != nil {
+			n.incoming[i] = p.clone()
+		}
+	}
+	n.sources.list, n.listeners = slices.Clone(m.sources.list), slices.Clone(m.listeners)
 	n.streams = make([]*stream, len(m.streams))
 	for i, st := range m.streams {
 		if st != nil {
@@ -39,7 +47,7 @@ func (st *stream) clone() *stream {
 }
 
 // timers yields the timers that run, with their alarms.
-func (m *multicast) timers(yield func(Alarm, *timer) bool) {
+func (m *Messages) timers(yield func(Alarm, *timer) bool) {
 	for _, st := range m.streams {
 		if st != nil && !st.timers(yield) {
 			return
@@ -62,23 +70,23 @@ func (st *stream) timers(yield func(Alarm, *timer) bool) bool {
 	return true
 }
 
-// Normalize implements [Messages].
-func (m *multicast) Normalize(at moment.Time) {
+// Normalize makes all timers run out at the moment at.
+func (m *Messages) Normalize(at moment.Time) {
 	for _, t := range m.timers {
 		t.due = at
 	}
 }
 
-// Alarms implements [Messages].
-func (m *multicast) Alarms(dst []Alarm) []Alarm {
+// Alarms appends the timers that run.
+func (m *Messages) Alarms(dst []Alarm) []Alarm {
 	for a := range m.timers {
 		dst = append(dst, a)
 	}
 	return dst
 }
 
-// Ring implements [Messages].
-func (m *multicast) Ring(a Alarm, at moment.Time) {
+// Ring makes the timer of an alarm run out at the moment at.
+func (m *Messages) Ring(a Alarm, at moment.Time) {
 	for of, t := range m.timers {
 		if of == a {
 			t.due = at
@@ -86,8 +94,8 @@ func (m *multicast) Ring(a Alarm, at moment.Time) {
 	}
 }
 
-// AppendState implements [Messages].
-func (m *multicast) AppendState(dst []byte) []byte {
+// AppendState appends the state that determines all later steps.
+func (m *Messages) AppendState(dst []byte) []byte {
 	s := state{encode.Buffer{B: dst}}
 	for _, st := range m.streams {
 		if s.Flags(st != nil); st != nil {
@@ -99,7 +107,11 @@ func (m *multicast) AppendState(dst []byte) []byte {
 		s.Num(l.origin)
 		s.U64(l.seq)
 	}
-	s.Flags(m.listening, m.used)
+	s.Flags(m.sources.listening, m.used)
+	s.Num(len(m.listeners))
+	for _, rank := range slices.Sorted(slices.Values(m.listeners)) {
+		s.Num(rank)
+	}
 	return s.B
 }
 

@@ -40,7 +40,7 @@ type gram struct {
 
 // member is an end and its host.
 type member struct {
-	Messages
+	*Messages
 	e         *ether
 	rank      int
 	roster    presence.Roster
@@ -62,7 +62,7 @@ func (m *member) Put(to int, f *wire.Frame) {
 
 func (m *member) Mcast(f *wire.Frame) {
 	kept := keep(f)
-	step := m.multicast().Caps.Datagram
+	step := m.Caps.Datagram
 	for to := range m.e.ends {
 		for offset := 0; to != m.rank; offset += step {
 			last := min(offset+step, len(kept.body))
@@ -82,9 +82,6 @@ func (m *member) Violation(_ *wire.Header, format string, args ...any) {
 func (m *member) Severed(name string, rank int, why string) {
 	m.err = fmt.Errorf("%s: rank %d has left, and %s", name, rank, why)
 }
-
-// multicast returns the end, which multicasts.
-func (m *member) multicast() *multicast { return m.Messages.(*multicast) }
 
 // deliver takes a frame with its body to the end.
 func (m *member) deliver(h *wire.Header, body []byte) {
@@ -164,7 +161,7 @@ func TestMulticasts(t *testing.T) {
 			now += moment.Time(random.IntN(5)) * 1e6
 			r := random.IntN(size)
 			c := e.ends[r]
-			if st := c.multicast().own(); st.next < each && c.HasRoom() {
+			if st := c.own(); st.next < each && c.HasRoom() {
 				c.Publish(text(r, st.next))
 			}
 			if busy := lanesOf(e.puts); len(busy) > 0 {
@@ -203,13 +200,13 @@ func TestMulticasts(t *testing.T) {
 			if waits != c.Waiting() {
 				t.Fatalf("%d messages have come to rank %d and are not taken, and %d wait", waits, r, c.Waiting())
 			}
-			for origin, st := range c.multicast().streams {
+			for origin, st := range c.streams {
 				if st != nil && (st.held > bound+most || st.next-st.freed > uint64(window)) {
 					t.Fatalf("rank %d keeps %d bytes of messages %d … %d of rank %d", r, st.held, st.freed, st.next, origin)
 				}
 			}
 			if len(e.grams) == 0 && len(lanesOf(e.puts)) == 0 && !slices.ContainsFunc(e.ends, func(c *member) bool {
-				return c.multicast().own().all().here < each || c.Timed() || c.Waiting() > 0
+				return c.own().all().here < each || c.Timed() || c.Waiting() > 0
 			}) {
 				for r := range next {
 					for origin, n := range next[r] {
@@ -453,20 +450,20 @@ func TestHostileRanks(t *testing.T) {
 		return wire.Header{Kind: k, Lane: wire.LaneControl, Epoch: 1, Print: 1, Arg: arg, Seq: seq, Slot: ir.Slot(slot), Len: n, From: 1}
 	}
 	for want, h := range map[string]wire.Header{
-		"message of origin 9":                            header(wire.FramePublish, 9, 0, 0, 1),
-		"message of origin 0 with":                       header(wire.FramePublish, 0, 0, 0, 1),
-		"message of origin 1 with 70000":                 header(wire.FramePublish, 1, 0, 0, 70000),
-		"origin 1 sends more than its window":            header(wire.FramePublish, 1, 64, 0, 1),
-		"acknowledgement of 1 messages of origin 0":      header(wire.FrameAck, 0, 1, 0, 0),
-		"acknowledgement of 0 messages of origin 0":      header(wire.FrameAck, 0, 0, 1, 0),
-		"acknowledgement of 1 messages of origin 1":      header(wire.FrameAck, 1, 1, 0, 0),
-		"about messages of origin 7":                     header(wire.FrameAck, 7, 1, 0, 0),
-		"question about 1 messages of origin 0":          header(wire.FrameFlush, 0, 1, 0, 0),
-		"question about 65 messages of origin 1":         header(wire.FrameFlush, 1, 65, 0, 0),
-		"request for 1 messages of origin 0 from 0":      header(wire.FrameLost, 0, 0, 1, 0),
-		"request for 0 messages of origin 0":             header(wire.FrameLost, 0, 0, 0, 0),
-		"request for 1 messages of origin 1":             header(wire.FrameLost, 1, 0, 1, 0),
-		"frame kind 7 about messages that are multicast": header(wire.FrameCredit, 0, 0, 0, 0),
+		"message of origin 9":                         header(wire.FramePublish, 9, 0, 0, 1),
+		"message of origin 0 with":                    header(wire.FramePublish, 0, 0, 0, 1),
+		"message of origin 1 with 70000":              header(wire.FramePublish, 1, 0, 0, 70000),
+		"origin 1 sends more than its window":         header(wire.FramePublish, 1, 64, 0, 1),
+		"acknowledgement of 1 messages of origin 0":   header(wire.FrameAck, 0, 1, 0, 0),
+		"acknowledgement of 0 messages of origin 0":   header(wire.FrameAck, 0, 0, 1, 0),
+		"acknowledgement of 1 messages of origin 1":   header(wire.FrameAck, 1, 1, 0, 0),
+		"about messages of origin 7":                  header(wire.FrameAck, 7, 1, 0, 0),
+		"question about 1 messages of origin 0":       header(wire.FrameFlush, 0, 1, 0, 0),
+		"question about 65 messages of origin 1":      header(wire.FrameFlush, 1, 65, 0, 0),
+		"request for 1 messages of origin 0 from 0":   header(wire.FrameLost, 0, 0, 1, 0),
+		"request for 0 messages of origin 0":          header(wire.FrameLost, 0, 0, 0, 0),
+		"request for 1 messages of origin 1":          header(wire.FrameLost, 1, 0, 1, 0),
+		"message of origin 2, which does not come by": header(wire.FramePublish, 2, 0, 0, 1),
 	} {
 		e := newEther(t, "anycast/mcast-acktree", 4, roomy)
 		c := e.ends[0]
@@ -474,7 +471,7 @@ func TestHostileRanks(t *testing.T) {
 		require.ErrorContains(t, c.err, want)
 	}
 	// If the rank has another configuration, the error is a mismatch.
-	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameAck, wire.FrameFlush, wire.FrameLost, wire.FrameCredit, wire.FrameListen} {
+	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameAck, wire.FrameFlush, wire.FrameLost, wire.FrameListen} {
 		e := newEther(t, "anycast/mcast-acktree", 4, roomy)
 		h := header(k, 1, 0, 0, 0)
 		h.Print = 7
@@ -520,7 +517,7 @@ func (s *sink) Mcast(f *wire.Frame) {
 
 // Arrivals and acknowledgements allocate only the messages that the process takes.
 func TestAllocations(t *testing.T) {
-	spec := newEther(t, "anycast/mcast-acktree", 4, roomy).ends[0].multicast().Config
+	spec := newEther(t, "anycast/mcast-acktree", 4, roomy).ends[0].Config
 	for rank, most := range map[int]float64{0: 0, 3: 1, 2: 1} { // origin, leaf, rank with one below
 		spec.Rank = rank
 		host := &sink{}

@@ -1,5 +1,7 @@
 package publish
 
+import "slices"
+
 // A rank that leaves breaks no tree: the rank above it in each tree takes its place. That rank has
 // kept every message that not all ranks below have acknowledged. It asks the ranks below, which
 // acknowledge to it, and ask it for messages that they lack. It does not matter which rank first
@@ -10,10 +12,13 @@ package publish
 // lacks a message and no rank above it is left, the message cannot come any more, and the
 // communicator fails.
 //
-// So a rank that leaves tells all other ranks, if there were any messages.
+// If messages are multicast, a rank that leaves tells all other ranks, if there were any messages.
+// Otherwise it tells only the ranks that exchange messages with it. So a rank that takes the place of
+// others may meet one that has left without telling it: such a rank takes no connection.
 
-// Left implements [Messages].
-func (m *multicast) Left(rank int) {
+// Left says that another rank has left.
+func (m *Messages) Left(rank int) {
+	m.sources.left(m, rank)
 	for _, st := range m.streams {
 		if st == nil || m.host.Failed() {
 			continue
@@ -28,10 +33,10 @@ func (m *multicast) Left(rank int) {
 }
 
 // replace puts ranks in the place of ranks below that have left.
-func (m *multicast) replace(st *stream) {
+func (m *Messages) replace(st *stream) {
 	before := st.below
 	st.below = nil
-	for _, rank := range m.members.Children(nil, st.origin, m.Rank, m.Size) {
+	for _, rank := range m.children(nil, st.origin, m.Rank) {
 		b := below{rank: rank}
 		for i := range before {
 			if before[i].rank == rank {
@@ -46,7 +51,7 @@ func (m *multicast) replace(st *stream) {
 		}
 	}
 	for i := range st.below {
-		if b := &st.below[i]; !b.waits && m.nearest(st, b.rank) {
+		if b := &st.below[i]; !b.waits && m.isNearest(st.origin, b.rank) {
 			m.adopt(st, b, before)
 		}
 	}
@@ -63,22 +68,9 @@ func (st *stream) lists(rank int) bool {
 	return false
 }
 
-// nearest reports whether all ranks between this rank and a rank below have left.
-func (m *multicast) nearest(st *stream, rank int) bool {
-	own := m.distance(st.origin, m.Rank)
-	for v := m.distance(st.origin, rank); ; {
-		if v &= v - 1; v == own {
-			return true
-		}
-		if !m.members.Gone((st.origin + v) % m.Size) {
-			return false
-		}
-	}
-}
-
 // adopt takes the place of the rank above b, which has left. The acknowledgements of the rank that
 // has left hold for b, too.
-func (m *multicast) adopt(st *stream, b *below, before []below) {
+func (m *Messages) adopt(st *stream, b *below, before []below) {
 	b.waits = true
 	for i := range before {
 		if g := &before[i]; g.waits && m.isBelow(st.origin, b.rank, g.rank) {
@@ -93,8 +85,8 @@ func (m *multicast) adopt(st *stream, b *below, before []below) {
 	m.question(st, b, st.known)
 }
 
-// Farewells implements [Messages].
-func (m *multicast) Farewells() {
+// Farewells passes on what other ranks still need, because this rank is about to leave.
+func (m *Messages) Farewells() {
 	for _, st := range m.streams {
 		if st == nil || st.ring == nil {
 			continue
@@ -110,10 +102,36 @@ func (m *multicast) Farewells() {
 	}
 }
 
-// Parting implements [Messages].
-func (m *multicast) Parting(dst []int) []int {
-	if m.used {
-		return append(dst, m.Sources()...)
+// Parting appends to dst the ranks that must hear when this rank leaves.
+func (m *Messages) Parting(dst []int) []int {
+	dst = m.Overlay.Channels(dst, m.Rank)
+	switch {
+	case !m.multicasts():
+		dst = append(append(dst, m.Sources()...), m.listeners...)
+		for _, st := range m.streams {
+			if st == nil {
+				continue
+			}
+			if st.up >= 0 {
+				dst = append(dst, st.up)
+			}
+			for i := range st.below {
+				dst = append(dst, st.below[i].rank)
+			}
+		}
+	case m.used:
+		dst = append(dst, m.Sources()...)
 	}
-	return m.Overlay.Channels(dst, m.Rank)
+	return dst
+}
+
+// MayLeave reports whether a rank that shares no channel with this rank may leave without telling
+// it, although they exchange messages: one of them has taken the place of ranks that have left.
+func (m *Messages) MayLeave(rank int) bool {
+	for _, st := range m.streams {
+		if st != nil && (st.up == rank || st.lists(rank)) {
+			return true
+		}
+	}
+	return !m.multicasts() && slices.Contains(m.Sources(), rank)
 }

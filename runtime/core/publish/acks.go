@@ -35,15 +35,15 @@ func (t *timer) tick(now, span moment.Time) bool {
 	return true
 }
 
-func (m *multicast) start(t *timer) {
+func (m *Messages) start(t *timer) {
 	t.on, m.timed = true, true
 }
 
-// Timed implements [Messages].
-func (m *multicast) Timed() bool { return m.timed }
+// Timed reports whether a timer may run.
+func (m *Messages) Timed() bool { return m.timed }
 
-// Due implements [Messages].
-func (m *multicast) Due() moment.Time {
+// Due returns when Tick next has something to do.
+func (m *Messages) Due() moment.Time {
 	if !m.timed {
 		return moment.Never
 	}
@@ -72,8 +72,8 @@ func (t *timer) rings() moment.Time {
 	return t.due
 }
 
-// Tick implements [Messages].
-func (m *multicast) Tick(now moment.Time) {
+// Tick does what is due.
+func (m *Messages) Tick(now moment.Time) {
 	if !m.timed {
 		return
 	}
@@ -99,36 +99,15 @@ func (m *multicast) Tick(now moment.Time) {
 	}
 }
 
-// level returns the level of a rank in the tree of an origin: how many cycles its acknowledgement
-// comes after the leaves' acknowledgements.
-func (m *multicast) level(st *stream, rank int) int {
-	return mathbits.TrailingZeros(uint(m.distance(st.origin, rank)))
-}
-
-// distance returns how far a rank is behind an origin.
-func (m *multicast) distance(origin, rank int) int { return (rank - origin + m.Size) % m.Size }
-
-// above returns the nearest rank above this rank in the tree of an origin that has not left, or -1.
-func (m *multicast) above(origin int) int {
-	for v := m.distance(origin, m.Rank); v > 0; {
-		v &= v - 1
-		if rank := (origin + v) % m.Size; !m.members.Gone(rank) {
-			return rank
-		}
-	}
-	return -1
-}
-
-// isBelow reports whether lower is below upper in the tree of an origin. In binary, their distances
-// from the origin then differ only in the zeros at the end of upper's distance.
-func (m *multicast) isBelow(origin, lower, upper int) bool {
-	u, l := m.distance(origin, upper), m.distance(origin, lower)
-	return u == 0 && l > 0 || u > 0 && l > u && l < u+u&-u
+// level returns the level of a rank in the binomial tree of an origin: how many cycles its
+// acknowledgement comes after the leaves' acknowledgements.
+func (m *Messages) level(st *stream, rank int) int {
+	return mathbits.TrailingZeros(uint((rank - st.origin + m.Size) % m.Size))
 }
 
 // find returns the state of a rank below this rank, or nil if the rank is not below. If ranks
 // between have left, that rank may know this first.
-func (m *multicast) find(st *stream, rank int) *below {
+func (m *Messages) find(st *stream, rank int) *below {
 	for i := range st.below {
 		if st.below[i].rank == rank {
 			return &st.below[i]
@@ -142,11 +121,11 @@ func (m *multicast) find(st *stream, rank int) *below {
 }
 
 // moved acts on messages that have arrived here.
-func (m *multicast) moved(st *stream) {
+func (m *Messages) moved(st *stream) {
 	if st.next > st.own.here && m.ripe(st) {
 		st.own.here = st.next
 	}
-	if st.next > st.own.here && !st.anyBelow() {
+	if st.next > st.own.here && !st.anyBelow() && m.multicasts() {
 		m.start(&st.ack)
 	}
 	m.climb(st)
@@ -154,7 +133,7 @@ func (m *multicast) moved(st *stream) {
 }
 
 // ripe reports whether this rank acknowledges now, without waiting for the timer.
-func (m *multicast) ripe(st *stream) bool {
+func (m *Messages) ripe(st *stream) bool {
 	more := st.came.minus(st.before(st.own.here))
 	switch {
 	case st.next-st.own.here >= m.step(), more.bytes >= uint64(m.Bytes)/4:
@@ -178,7 +157,7 @@ func (st *stream) anyBelow() bool {
 
 // climb acknowledges new progress to the rank above, and frees messages that no rank needs any
 // more.
-func (m *multicast) climb(st *stream) {
+func (m *Messages) climb(st *stream) {
 	all := st.all()
 	if st.up >= 0 && (all.here > st.told.here || all.taken > st.told.taken) && !m.host.Failed() {
 		st.told = all
@@ -191,7 +170,7 @@ func (m *multicast) climb(st *stream) {
 }
 
 // acknowledged takes the acknowledgement of a rank below.
-func (m *multicast) acknowledged(h *wire.Header) {
+func (m *Messages) acknowledged(h *wire.Header) {
 	if !m.valid(h) {
 		return
 	}
@@ -213,7 +192,7 @@ func (m *multicast) acknowledged(h *wire.Header) {
 }
 
 // valid checks the fields that all frames about the messages of an origin have in common.
-func (m *multicast) valid(h *wire.Header) bool {
+func (m *Messages) valid(h *wire.Header) bool {
 	switch {
 	case h.Print != m.Print:
 		m.host.Disagree(h)
@@ -228,7 +207,7 @@ func (m *multicast) valid(h *wire.Header) bool {
 
 // limit returns the greatest number of messages that an origin may have published, as far as this
 // rank can know.
-func (m *multicast) limit(st *stream) uint64 {
+func (m *Messages) limit(st *stream) uint64 {
 	if st.origin == m.Rank {
 		return st.next
 	}
@@ -236,15 +215,22 @@ func (m *multicast) limit(st *stream) uint64 {
 }
 
 // hears records that the messages before seq exist. Their multicasts may only be late.
-func (m *multicast) hears(st *stream, seq uint64) {
+func (m *Messages) hears(st *stream, seq uint64) {
 	st.known = max(st.known, seq)
-	if st.known > max(st.next, st.asked) {
+	switch {
+	case st.known <= max(st.next, st.asked):
+	case m.multicasts():
 		m.start(&st.lack)
+	case st.up < 0:
+		m.severed(st)
 	}
 }
 
 // expect starts the timeouts for the acknowledgements that are missing.
-func (m *multicast) expect(st *stream) {
+func (m *Messages) expect(st *stream) {
+	if !m.multicasts() {
+		return
+	}
 	for i := range st.below {
 		b := &st.below[i]
 		if b.waits && !b.late.on && b.here < st.next && b.asked < st.next {
@@ -256,7 +242,7 @@ func (m *multicast) expect(st *stream) {
 
 // overdue asks a rank below whose acknowledgement is late, unless it has acknowledged the messages
 // that existed when the timeout began.
-func (m *multicast) overdue(st *stream, b *below) {
+func (m *Messages) overdue(st *stream, b *below) {
 	if b.here < b.mark {
 		m.question(st, b, st.next)
 	}
@@ -265,7 +251,7 @@ func (m *multicast) overdue(st *stream, b *below) {
 
 // question tells a rank below that the messages before seq exist, and asks for their
 // acknowledgement.
-func (m *multicast) question(st *stream, b *below, seq uint64) {
+func (m *Messages) question(st *stream, b *below, seq uint64) {
 	if !b.waits || b.here >= seq || b.asked >= seq {
 		return
 	}
@@ -274,7 +260,7 @@ func (m *multicast) question(st *stream, b *below, seq uint64) {
 }
 
 // questioned takes a question of a rank above.
-func (m *multicast) questioned(h *wire.Header) {
+func (m *Messages) questioned(h *wire.Header) {
 	if !m.valid(h) {
 		return
 	}
@@ -295,14 +281,14 @@ func (m *multicast) questioned(h *wire.Header) {
 }
 
 // turn makes this rank acknowledge to rank up.
-func (m *multicast) turn(st *stream, up int) {
+func (m *Messages) turn(st *stream, up int) {
 	st.up, st.told, st.asked = up, progress{}, st.next
 	m.hears(st, st.known)
 	m.climb(st)
 }
 
 // requestMissing asks the rank above for all messages that are missing and have not been asked for.
-func (m *multicast) requestMissing(st *stream) {
+func (m *Messages) requestMissing(st *stream) {
 	st.lack = timer{}
 	from := max(st.asked, st.next)
 	for seq := from; seq < st.known; seq++ {
@@ -310,7 +296,7 @@ func (m *multicast) requestMissing(st *stream) {
 			continue
 		}
 		if st.up < 0 {
-			m.host.Severed("publish", st.origin, fmt.Sprintf("so have all ranks that would pass on its messages to rank %d", m.Rank))
+			m.severed(st)
 			return
 		}
 		first := seq
@@ -322,8 +308,13 @@ func (m *multicast) requestMissing(st *stream) {
 	st.asked = max(st.asked, st.known)
 }
 
+// severed fails the communicator, because messages exist that cannot come any more.
+func (m *Messages) severed(st *stream) {
+	m.host.Severed("publish", st.origin, fmt.Sprintf("so have all ranks that would pass on its messages to rank %d", m.Rank))
+}
+
 // asked takes a request of a rank below for messages that it lacks.
-func (m *multicast) asked(h *wire.Header) {
+func (m *Messages) asked(h *wire.Header) {
 	if !m.valid(h) {
 		return
 	}
@@ -355,13 +346,13 @@ func (b *below) served(seq uint64, window int) bool {
 }
 
 // resend puts a message to a rank that lacks it.
-func (m *multicast) resend(st *stream, b *below, p *piece) {
+func (m *Messages) resend(st *stream, b *below, p *piece) {
 	m.counts.Given++
 	m.host.Put(b.rank, m.message(st.origin, p.seq, p.parcel))
 }
 
-// Flush implements [Messages].
-func (m *multicast) Flush() uint64 {
+// Flush asks whether this rank's messages have arrived everywhere. It returns their number.
+func (m *Messages) Flush() uint64 {
 	st := m.own()
 	for i := range st.below {
 		m.question(st, &st.below[i], st.next)
@@ -369,5 +360,5 @@ func (m *multicast) Flush() uint64 {
 	return st.next
 }
 
-// Flushed implements [Messages].
-func (m *multicast) Flushed(n uint64) bool { return m.own().all().here >= n }
+// Flushed reports whether the first n messages of this rank have arrived everywhere.
+func (m *Messages) Flushed(n uint64) bool { return m.own().all().here >= n }
