@@ -299,8 +299,8 @@ func (d *draft) list(p *ir.Program, i int, message []ir.Action) (ir.Slot, error)
 	return listAt(at), nil
 }
 
-// fold writes what a fold makes and its operands, and returns the word of its send in place of a
-// slot.
+// fold adds a list with the result and the operands of a fold. It returns the number of the list,
+// coded as a slot, for the place where a send has its slot.
 func (d *draft) fold(do []ir.Action) ir.Slot {
 	at := len(d.lists)
 	d.lists = append(d.lists, int32(1+len(do)), int32(do[0].As))

@@ -24,8 +24,8 @@ func (l *local) reset() {
 // works reports whether a rank has work that waits for the CPU.
 func (e *engine) works(r int) bool { return e.local != nil && e.local.work[r].first > 0 }
 
-// ownAction begins what a rule of a graph does at its own rank. It reports whether the rule is of
-// that kind.
+// ownAction begins the work of a rule that works at its own rank, such as a fold. It returns false if
+// the rule sends.
 func (e *engine) ownAction(r int, n *node, w *rule) bool {
 	slot, to := n.send(w.do)
 	if to != toOwn {

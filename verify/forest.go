@@ -54,8 +54,8 @@ type node struct {
 	by          int32 // how much the ranks of right are increased against the ranks of left
 
 	leaves int32 // number of leaves, at most one more than there are ranks
-	// The leaves are the ranks first … first+span-1, each once. If span is 0, they are not, or it
-	// is not known.
+	// If span is not 0, the leaves are the ranks first … first+span-1, each once. If it is 0, the
+	// leaves may be any ranks.
 	first, span int32
 	last        int32 // the rank of the last leaf
 	rising      bool  // each leaf's rank is above the previous leaf's rank, without wrapping around

@@ -117,7 +117,7 @@ func (c *Core) Stand(name string, seq uint64, err error) *OpError {
 	return e
 }
 
-// FailWith is Fail for an error of Stand that the caller may have extended.
+// FailWith makes the core fail with an error that Stand has made. The caller may have added to it.
 func (c *Core) FailWith(e *OpError) {
 	c.fate.fail(e, true)
 	c.updateAgreements()

@@ -75,8 +75,8 @@ func (p *Peers) reportOf(rank int, seq uint64) report {
 	return report{}
 }
 
-// known returns how many chunks of m, which begins, a rank has reported to have. A rank that has
-// reported about a later operation in the place of m has ended m.
+// known returns how many chunks of m a rank has already reported when m begins here. A report about
+// a later operation says that the rank has all of them.
 func (p *Peers) known(m *Message, rank int) int {
 	switch r := p.reportOf(rank, m.Seq); {
 	case r.seq > m.Seq:
