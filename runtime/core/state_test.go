@@ -126,7 +126,7 @@ var considered = map[string]string{
 	"receiver.stirred": "time", "receiver.late": "time", "receiver.moved": "time", "receiver.turns": "time",
 
 	"Core.messages": "state", "Messages.Config": "derived", "Messages.host": "link", "Messages.members": "link", "Messages.frame": "scratch", "Messages.inbox": "state",
-	"Messages.incoming": "scratch", "Messages.counts": "counter", "Messages.sources": "state", "Messages.listeners": "state",
+	"Messages.incoming": "scratch", "Messages.spare": "scratch", "spare.parcels": "scratch", "spare.bytes": "scratch", "Messages.counts": "counter", "Messages.sources": "state", "Messages.listeners": "state",
 	"Messages.streams": "state", "Messages.longest": "derived", "Messages.share": "derived", "Messages.timed": "time", "Messages.used": "state",
 	"stream.origin": "derived", "stream.up": "state", "stream.below": "state", "stream.ring": "state", "stream.next": "state", "stream.known": "state", "stream.asked": "state",
 	"stream.consumed": "state", "stream.freed": "state", "stream.held": "derived", "stream.came": "state", "stream.own": "state", "stream.told": "state", "stream.wanted": "state",

@@ -8,8 +8,9 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// A rank acknowledges the messages that have arrived when they are many, when it is asked, when all
-// ranks below it have acknowledged them, or after a quarter of the base timeout. A rank with others
+// A rank acknowledges the messages that its process has taken when they are many. It acknowledges
+// multicasts that have arrived when they are many, when it is asked, when all ranks below it have
+// acknowledged them, or after a quarter of the base timeout. A rank with others
 // below it needs no such timer, because theirs run. The timeout of the rank above grows with the
 // level of the rank below, because the acknowledgement takes as many cycles (paper 002, section
 // 3.3.4).
@@ -136,6 +137,8 @@ func (m *Messages) moved(st *stream) {
 func (m *Messages) ripe(st *stream) bool {
 	more := st.came.minus(st.before(st.own.here))
 	switch {
+	case !m.multicasts():
+		return st.wanted > st.own.here && st.wanted <= st.next
 	case st.next-st.own.here >= m.step(), more.bytes >= uint64(m.Bytes)/4:
 		return true
 	case m.share > 0 && more.room >= uint64(m.share)/4:
@@ -156,10 +159,11 @@ func (st *stream) anyBelow() bool {
 }
 
 // climb acknowledges new progress to the rank above, and frees messages that no rank needs any
-// more.
+// more. Without multicasts, only a rank that flushes wants to know what has come and is not taken.
 func (m *Messages) climb(st *stream) {
 	all := st.all()
-	if st.up >= 0 && (all.here > st.told.here || all.taken > st.told.taken) && !m.host.Failed() {
+	news := all.taken > st.told.taken || all.here > st.told.here && (m.multicasts() || all.here >= st.wanted && st.wanted > st.told.here)
+	if st.up >= 0 && news && !m.host.Failed() {
 		st.told = all
 		m.host.Put(st.up, m.control(wire.FrameAck, all.here, int(all.here-all.taken), st.origin))
 	}

@@ -90,6 +90,7 @@ type Messages struct {
 	frame   wire.Frame // scratch, so that sending does not allocate
 
 	inbox     inbox
+	spare     spare
 	incoming  []*parcel // sender -> the message that a put has brought in part
 	streams   []*stream // by origin; made when first heard of
 	sources   sources

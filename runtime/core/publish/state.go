@@ -12,7 +12,7 @@ import (
 func (m *Messages) Clone(host Host, members *presence.Roster) *Messages {
 	n := *m
 	n.host, n.members = host, members
-	n.inbox = m.inbox.clone()
+	n.inbox, n.spare = m.inbox.clone(), spare{}
 	n.incoming = make([]*parcel, len(m.incoming))
 	for i, p := range m.incoming {
 		if p != nil {

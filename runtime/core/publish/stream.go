@@ -160,7 +160,7 @@ func (m *Messages) HasRoom() bool {
 func (m *Messages) Publish(msg []byte) {
 	m.used = true
 	st := m.own()
-	p := m.place(st, st.next, len(msg))
+	p := m.place(st, st.next, len(msg), nil)
 	copy(p.data, msg)
 	p.state = pieceWhole
 	m.advance(st)
@@ -176,8 +176,9 @@ func (m *Messages) Publish(msg []byte) {
 	m.moved(st)
 }
 
-// place returns the place of a message of an origin, with room for its bytes.
-func (m *Messages) place(st *stream, seq uint64, bytes int) *piece {
+// place returns the place of a message of an origin, with room for its bytes. If the place is new, it
+// gets the parcel in, unless that is nil.
+func (m *Messages) place(st *stream, seq uint64, bytes int, in *parcel) *piece {
 	if st.ring == nil {
 		st.ring = make([]piece, m.Window)
 	}
@@ -185,10 +186,12 @@ func (m *Messages) place(st *stream, seq uint64, bytes int) *piece {
 	if p.state != pieceNone {
 		return p
 	}
-	if p.parcel == nil || p.unsent > 0 { // the transport still sends the old message
-		p.parcel = &parcel{}
-	}
-	if cap(p.data) < bytes {
+	switch {
+	case in != nil:
+		p.parcel = in
+	case p.parcel == nil || p.unsent > 0: // the transport still sends the old message
+		p.parcel = m.parcel(bytes)
+	case cap(p.data) < bytes:
 		p.data = make([]byte, bytes)
 	}
 	p.data = p.data[:bytes]
@@ -242,7 +245,7 @@ func (m *Messages) Fragment(h *wire.Header, offset int, payload []byte) bool {
 		return false
 	}
 	m.used = true
-	p := m.place(st, h.Seq, h.Len)
+	p := m.place(st, h.Seq, h.Len, nil)
 	if p.bytes != h.Len {
 		return false
 	}
@@ -294,7 +297,7 @@ func (m *Messages) Body(h *wire.Header) ([]byte, wire.Verdict) {
 		m.host.Violation(h, "origin %d sends more than its window", h.Arg)
 		return nil, wire.Drop
 	}
-	p := &parcel{data: make([]byte, h.Len)}
+	p := m.parcel(h.Len)
 	m.incoming[h.From] = p
 	return p.data, wire.Accept
 }
@@ -325,7 +328,7 @@ func (m *Messages) arrived(h *wire.Header) {
 	if h.Seq < st.next {
 		return // the multicast has come meanwhile
 	}
-	p := m.place(st, h.Seq, 0)
+	p := m.place(st, h.Seq, h.Len, data)
 	if p.state == pieceWhole {
 		return
 	}
@@ -391,7 +394,10 @@ func (m *Messages) release(st *stream) {
 		p := st.at(st.freed)
 		p.state = pieceNone
 		st.held -= p.bytes
-		if cap(p.data) > m.kept() || p.unsent > 0 {
+		if p.unsent > 0 {
+			p.parcel = nil
+		} else if p.bytes > m.longest || cap(p.data) > m.kept() {
+			m.keep(p.parcel)
 			p.parcel = nil
 		}
 		st.freed++
