@@ -20,25 +20,39 @@ type sources struct {
 func (m *Messages) Sources() []int {
 	if s := &m.sources; !s.sought {
 		s.sought = true
-		s.list = m.sendersTo(nil, m.Rank)
-		for i := 0; i < len(s.list); i++ { // the list grows
-			if m.members.Gone(s.list[i]) {
-				s.list = m.sendersTo(s.list, s.list[i])
+		if m.multicasts() {
+			for rank := range m.Size {
+				if rank != m.Rank {
+					s.list = append(s.list, rank)
+				}
 			}
+		} else {
+			s.list = m.sendersTo(nil, m.Rank)
+			m.replaceSources(0)
 		}
 	}
 	return m.sources.list
 }
 
-// sendersTo appends to dst the ranks that may send messages to rank, without this rank and without
-// duplicates.
+// replaceSources adds the sources of those from number i on that have left.
+func (m *Messages) replaceSources(i int) {
+	for s := &m.sources; i < len(s.list); i++ { // the list grows
+		if m.members.Gone(s.list[i]) {
+			s.list = m.sendersTo(s.list, s.list[i])
+		}
+	}
+}
+
+// sendersTo appends to dst the ranks with channels to rank, without this rank and without those in
+// dst.
 func (m *Messages) sendersTo(dst []int, rank int) []int {
+	known := dst
 	var to []int
 	for r := range m.Size {
-		if r == m.Rank || r == rank || slices.Contains(dst, r) {
+		if r == m.Rank || slices.Contains(known, r) {
 			continue
 		}
-		if to = m.Overlay.Channels(to[:0], r); m.multicasts() || slices.Contains(to, rank) {
+		if to = m.Overlay.Channels(to[:0], r); slices.Contains(to, rank) {
 			dst = append(dst, r)
 		}
 	}
@@ -47,16 +61,12 @@ func (m *Messages) sendersTo(dst []int, rank int) []int {
 
 // left puts the sources of a source that has left in its place.
 func (s *sources) left(m *Messages, rank int) {
-	if !s.sought || !slices.Contains(s.list, rank) {
+	if !s.sought || m.multicasts() || !slices.Contains(s.list, rank) {
 		return
 	}
 	known := len(s.list)
 	s.list = m.sendersTo(s.list, rank)
-	for i := known; i < len(s.list); i++ {
-		if m.members.Gone(s.list[i]) {
-			s.list = m.sendersTo(s.list, s.list[i])
-		}
-	}
+	m.replaceSources(known)
 	if s.listening {
 		m.listenTo(s.list[known:])
 	}
