@@ -126,10 +126,10 @@ func (m *Messages) Parting(dst []int) []int {
 }
 
 // MayLeave reports whether a rank that shares no channel with this rank may leave without telling
-// it, although they exchange messages: one of them has taken the place of ranks that have left.
+// it, although they exchange messages: one of them has, or had, the place of ranks that have left.
 func (m *Messages) MayLeave(rank int) bool {
 	for _, st := range m.streams {
-		if st != nil && (st.up == rank || st.lists(rank)) {
+		if st != nil && (m.isBelow(st.origin, rank, m.Rank) || m.isBelow(st.origin, m.Rank, rank)) {
 			return true
 		}
 	}

@@ -20,9 +20,9 @@ import (
 func TestRanksLeave(t *testing.T) {
 	whole := make(map[string]int)
 	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.IntRange(2, 9).Draw(t, "size")
-		leavers := rapid.SliceOfNDistinct(rapid.IntRange(0, size-1), 1, min(3, size-1), rapid.ID).Draw(t, "leavers")
-		after := rapid.SliceOfN(rapid.IntRange(0, 150), size, size).Draw(t, "after") // by rank: steps before it leaves
+		size := rapid.IntRange(2, 20).Draw(t, "size")
+		leavers := rapid.SliceOfNDistinct(rapid.IntRange(0, size-1), 1, min(6, size-1), rapid.ID).Draw(t, "leavers")
+		after := rapid.SliceOfN(rapid.IntRange(0, 500), size, size).Draw(t, "after") // by rank: steps before it leaves
 		loss := rapid.IntRange(0, 60).Draw(t, "loss")
 		multicast := rapid.Bool().Draw(t, "multicast")
 		name := "anycast/mcast-acktree"
