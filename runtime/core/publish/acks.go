@@ -273,15 +273,21 @@ func (m *Messages) questioned(h *wire.Header) {
 		m.host.Violation(h, "unexpected question about %d messages of origin %d", h.Seq, h.Arg)
 		return
 	}
-	if st.up >= 0 && h.From != st.up && m.isBelow(st.origin, st.up, h.From) {
-		m.turn(st, h.From) // the rank above is the first to know that the ranks between have left
-	}
+	m.follow(st, h.From)
 	st.wanted = max(st.wanted, h.Seq)
 	for i := range st.below {
 		m.question(st, &st.below[i], h.Seq)
 	}
 	m.hears(st, h.Seq)
 	m.moved(st)
+}
+
+// follow turns to a rank above that has taken the place of ranks between, because it is the first to
+// know that they have left.
+func (m *Messages) follow(st *stream, from int) {
+	if st.up >= 0 && from != st.up && m.isBelow(st.origin, st.up, from) {
+		m.turn(st, from)
+	}
 }
 
 // turn makes this rank acknowledge to rank up.

@@ -13,7 +13,8 @@ import (
 )
 
 // Some ranks leave while messages are under way, and multicasts are lost. They tell only the ranks
-// that must hear of it; another rank learns it when it cannot connect. Every rank that remains gets
+// that must hear of it. Another rank learns it when it cannot connect, or loses the connection. Every
+// rank that remains gets
 // all messages of the others, in order, and a flush ends when they have come everywhere, not before.
 // It also gets the messages of a rank that leaves alone. If several leave, an end may say that the
 // messages of one have been cut off.
@@ -35,9 +36,10 @@ func TestRanksLeave(t *testing.T) {
 		})
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		sent, taken := make([]uint64, size), make([][]uint64, size)
-		told, flushes := make([][]bool, size), make([]bool, size) // told: by leaver and rank
+		told, met := make([][]bool, size), make([][]bool, size) // by leaver and rank; met: a put has come from one to the other
+		flushes := make([]bool, size)
 		for r := range taken {
-			taken[r], told[r] = make([]uint64, size), make([]bool, size)
+			taken[r], told[r], met[r] = make([]uint64, size), make([]bool, size), make([]bool, size)
 		}
 		left := make([]bool, size)
 		remains := func(r int) bool { return !slices.Contains(leavers, r) }
@@ -47,18 +49,12 @@ func TestRanksLeave(t *testing.T) {
 					return false
 				}
 				for _, leaver := range leavers {
-					if !left[leaver] || remains(r) && told[leaver][r] && !m.roster.Gone(leaver) {
+					if !left[leaver] || remains(r) && (told[leaver][r] || met[leaver][r]) && !m.roster.Gone(leaver) {
 						return false
 					}
 				}
 			}
 			return len(e.grams) == 0 && len(lanesOf(e.puts)) == 0
-		}
-		leave := func(m *member, leaver int) {
-			if !m.roster.Gone(leaver) {
-				m.roster.Leave(leaver, 0, 0)
-				m.Left(leaver)
-			}
 		}
 		now := moment.Time(1)
 		for steps := 0; !over(); steps++ {
@@ -68,14 +64,12 @@ func TestRanksLeave(t *testing.T) {
 			m := e.ends[r]
 			if busy := lanesOf(e.puts); len(busy) > 0 {
 				lane := busy[random.IntN(len(busy))]
-				if from, to := lane/size, lane%size; !left[to] {
+				from, to := lane/size, lane%size
+				met[from][to], met[to][from] = true, true
+				if !left[to] {
 					e.carry(lane)
 				} else {
 					e.puts[lane] = nil
-					if !left[from] && !told[to][from] && !e.ends[from].roster.Gone(to) {
-						require.True(t, e.ends[from].MayLeave(to), "rank %d puts to rank %d, which has left without telling it", from, to)
-						leave(e.ends[from], to)
-					}
 				}
 			}
 			if n := len(e.grams); n > 0 {
@@ -101,8 +95,15 @@ func TestRanksLeave(t *testing.T) {
 				continue
 			}
 			for _, leaver := range leavers {
-				if left[leaver] && told[leaver][r] && len(e.puts[leaver*size+r]) == 0 { // the goodbye follows all other frames
-					leave(m, leaver)
+				if !left[leaver] || m.roster.Gone(leaver) || len(e.puts[leaver*size+r]) > 0 { // the goodbye follows all other frames
+					continue
+				}
+				if !told[leaver][r] && met[leaver][r] {
+					require.True(t, m.MayLeave(leaver), "rank %d is connected with rank %d, which has left without telling it", r, leaver)
+				}
+				if told[leaver][r] || met[leaver][r] {
+					m.roster.Leave(leaver, 0, 0)
+					m.Left(leaver)
 				}
 			}
 			if sent[r] < each && m.HasRoom() {

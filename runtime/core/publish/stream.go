@@ -325,6 +325,7 @@ func (m *Messages) arrived(h *wire.Header) {
 	data := m.incoming[h.From]
 	m.incoming[h.From] = nil
 	st := m.stream(int(h.Arg))
+	m.follow(st, h.From)
 	if h.Seq < st.next {
 		return // the multicast has come meanwhile
 	}
