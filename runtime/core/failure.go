@@ -177,5 +177,5 @@ func (f *failure) strange(h *wire.Header) {
 	if h.From < f.Rank {
 		a, b = b, a
 	}
-	f.propose(h.From, a+", "+b)
+	f.propose(max(h.From, f.Rank), a+", "+b) // the same rank at both: they may not take each other's frames
 }
