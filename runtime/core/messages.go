@@ -51,8 +51,8 @@ func (p *publisher) Violation(h *wire.Header, format string, args ...any) {
 }
 
 // Severed implements [publish.Host].
-func (p *publisher) Severed(name string, rank int, why string) {
-	p.fate.broken(name, 0, &RankError{Rank: rank, Err: fmt.Errorf("%w: it has closed its communicator, and %s", ErrPeerLeft, why)})
+func (p *publisher) Severed(rank int, why string) {
+	p.fate.broken("publish", 0, &RankError{Rank: rank, Err: fmt.Errorf("%w: it has closed its communicator, and %s", ErrPeerLeft, why)})
 }
 
 // HasRoom reports whether another rootless message may be published. If not, the caller waits for

@@ -159,7 +159,8 @@ func (st *stream) anyBelow() bool {
 }
 
 // climb acknowledges new progress to the rank above, and frees messages that no rank needs any
-// more. Without multicasts, only a rank that flushes wants to know what has come and is not taken.
+// more. Without multicasts it reports arrivals only to a rank that flushes, and otherwise waits until
+// processes have taken them.
 func (m *Messages) climb(st *stream) {
 	all := st.all()
 	news := all.taken > st.told.taken || all.here > st.told.here && (m.multicasts() || all.here >= st.wanted && st.wanted > st.told.here)
@@ -320,7 +321,7 @@ func (m *Messages) requestMissing(st *stream) {
 
 // severed fails the communicator, because messages exist that cannot come any more.
 func (m *Messages) severed(st *stream) {
-	m.host.Severed("publish", st.origin, fmt.Sprintf("so have all ranks that would pass on its messages to rank %d", m.Rank))
+	m.host.Severed(st.origin, fmt.Sprintf("so have all ranks that would pass on its messages to rank %d", m.Rank))
 }
 
 // asked takes a request of a rank below for messages that it lacks.

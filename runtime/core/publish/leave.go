@@ -14,7 +14,7 @@ import "slices"
 //
 // If messages are multicast, a rank that leaves tells all other ranks, if there were any messages.
 // Otherwise it tells only the ranks that exchange messages with it. So a rank that takes the place of
-// others may meet one that has left without telling it: such a rank takes no connection.
+// others may meet one that has left without telling it. Such a rank takes no connection: see MayLeave.
 
 // Left says that another rank has left.
 func (m *Messages) Left(rank int) {

@@ -161,7 +161,7 @@ func TestNoRankIsLeftToAsk(t *testing.T) {
 		c.Tick(1)
 		c.Tick(3e6)
 	}
-	require.EqualError(t, c.err, "publish: rank 0 has left, and so have all ranks that would pass on its messages to rank 3")
+	require.EqualError(t, c.err, "rank 0 has left, and so have all ranks that would pass on its messages to rank 3")
 }
 
 // A rank that waits for messages connects with the ranks that send to it, once, without those that
@@ -244,7 +244,7 @@ func TestFlushOfMessagesThatCannotCome(t *testing.T) {
 		c.roster.Leave(rank, 0, 0)
 		c.Left(rank)
 	}
-	require.EqualError(t, c.err, "publish: rank 0 has left, and so have all ranks that would pass on its messages to rank 3")
+	require.EqualError(t, c.err, "rank 0 has left, and so have all ranks that would pass on its messages to rank 3")
 }
 
 // A rank that waits for messages connects with the ranks that take the place of a source, too, and

@@ -53,9 +53,9 @@ type Host interface {
 	Disagree(h *wire.Header)
 	// Violation fails the communicator because of a frame that no correct rank sends.
 	Violation(h *wire.Header, format string, args ...any)
-	// Severed fails the communicator during the call name because a rank has left, and messages
-	// cannot reach all ranks without it. why says which.
-	Severed(name string, rank int, why string)
+	// Severed fails the communicator because a rank has left, and messages cannot reach all ranks
+	// without it. why says which.
+	Severed(rank int, why string)
 }
 
 // Counts says what an end has done since it was made.

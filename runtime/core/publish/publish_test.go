@@ -79,8 +79,8 @@ func (m *member) Disagree(*wire.Header) { m.disagrees = true }
 func (m *member) Violation(_ *wire.Header, format string, args ...any) {
 	m.err = fmt.Errorf(format, args...)
 }
-func (m *member) Severed(name string, rank int, why string) {
-	m.err = fmt.Errorf("%s: rank %d has left, and %s", name, rank, why)
+func (m *member) Severed(rank int, why string) {
+	m.err = fmt.Errorf("rank %d has left, and %s", rank, why)
 }
 
 // deliver takes a frame with its body to the end.

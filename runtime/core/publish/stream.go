@@ -137,10 +137,10 @@ func (m *Messages) Came(origin int) uint64 {
 	return 0
 }
 
-// HasRoom reports whether another message may be published. Two windows bound the messages under way. One holds messages that
-// not all processes have taken. The other, a short one, holds multicasts that not all ranks have
-// acknowledged, so that multicasts do not overrun the buffers of receivers even if all ranks
-// publish.
+// HasRoom reports whether another message may be published. Two windows bound the messages under
+// way. One holds messages that not all processes have taken. The other, a short one, holds multicasts
+// that not all ranks have acknowledged. So multicasts do not overrun the buffers of receivers, even
+// if all ranks publish.
 func (m *Messages) HasRoom() bool {
 	st := m.own()
 	if len(st.below) == 0 {
