@@ -23,22 +23,27 @@ func TestWorkShowsAfterSilence(t *testing.T) {
 				w := &work{doing: "computing", begin: func() progress {
 					return progress{progressbar.NewOptions(-1, progressbar.OptionSetWriter(&out), progressbar.OptionSetSpinnerChangeInterval(0))}
 				}}
+				text := func() string { // passing time does not order memory accesses, but a lock does
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					return out.String()
+				}
 				stop := w.watch()
 				w.does("building bcast/chain")
 				time.Sleep(silence - 1)
 				synctest.Wait()
-				require.Empty(t, out.String())
+				require.Empty(t, text())
 				time.Sleep(2 * time.Nanosecond)
 				synctest.Wait()
-				require.Contains(t, out.String(), "building bcast/chain")
+				require.Contains(t, text(), "building bcast/chain")
 				w.does("drawing bcast/chain")
 				time.Sleep(silence)
 				synctest.Wait()
-				require.Contains(t, out.String(), "drawing bcast/chain")
-				shown := out.String()
+				require.Contains(t, text(), "drawing bcast/chain")
+				shown := text()
 				last(w, stop)
 				synctest.Wait()
-				require.NotContains(t, strings.TrimPrefix(out.String(), shown), "drawing", "nothing after the end")
+				require.NotContains(t, strings.TrimPrefix(text(), shown), "drawing", "nothing after the end")
 			})
 		})
 	}

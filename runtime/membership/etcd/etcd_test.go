@@ -57,15 +57,25 @@ func (s *server) manager(t *testing.T, ttl time.Duration, endpoints ...string) *
 
 // leap is a clock that can be put forward. Pauses between attempts are short.
 type leap struct {
-	mu     sync.Mutex
-	ahead  time.Duration
-	timers map[*leapTimer]bool // running timers
+	mu      sync.Mutex
+	ahead   time.Duration
+	timers  map[*leapTimer]bool // running timers
+	awaited map[time.Duration]chan struct{}
 }
 
 type leapTimer struct {
 	c  *leap
 	at time.Time
 	t  *time.Timer
+}
+
+// Begun returns a channel that tells of each timer that begins with d.
+func (c *leap) Begun(d time.Duration) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	begun := make(chan struct{}, 100)
+	c.awaited = map[time.Duration]chan struct{}{d: begun}
+	return begun
 }
 
 // Now returns the current time.
@@ -95,6 +105,9 @@ func (c *leap) AfterFunc(d time.Duration, f func()) clock.Timer {
 		f()
 	})
 	c.timers[t] = true
+	if begun := c.awaited[d]; begun != nil {
+		begun <- struct{}{}
+	}
 	return t
 }
 
@@ -197,12 +210,21 @@ func TestWatchThatSaysNothing(t *testing.T) {
 func TestAnswerAboutAnotherLease(t *testing.T) {
 	t.Parallel() // it waits
 	s := newServer(t)
+	const lease = 2*ttl + ttl/2 // no other timer takes a quarter of it
 	forward := s.proxy(t)
-	asked := make(chan struct{}, 2)
+	asked := make(chan struct{})
+	var renewals atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v3/lease/keepalive" && len(asked) < cap(asked) {
-			asked <- struct{}{}
-			if len(asked) == 1 {
+		switch r.URL.Path {
+		case "/v3/lease/grant":
+			r.Body = io.NopCloser(strings.NewReader(fmt.Sprintf(`{"TTL":"%d"}`, int(lease.Seconds()))))
+			r.ContentLength = -1
+		case "/v3/lease/keepalive":
+			n := renewals.Add(1)
+			if n <= 2 {
+				asked <- struct{}{}
+			}
+			if n == 1 {
 				fmt.Fprint(w, "{}")
 				return
 			}
@@ -210,6 +232,7 @@ func TestAnswerAboutAnotherLease(t *testing.T) {
 		forward.ServeHTTP(w, r)
 	}))
 	defer other.Close()
+	sleeps := s.time.Begun(lease / 4)
 	m := s.manager(t, ttl, other.URL)
 	defer m.Close()
 	v, err := m.Join(t.Context(), membership.Member{ID: membership.NewID()})
@@ -220,18 +243,20 @@ func TestAnswerAboutAnotherLease(t *testing.T) {
 		_, err := m.Watch(ctx, v.Epoch)
 		lost <- err
 	}()
-	for i := 0; len(asked) < cap(asked); i++ {
+	await := func(happens <-chan struct{}) {
 		select {
 		case err := <-lost:
 			require.NoError(t, err)
-		case <-time.After(20 * time.Millisecond):
-		}
-		if i < 5 { // the lease is renewed every ttl/4; so much time is left to it in any case
-			s.time.Pass(ttl / 8)
+		case <-happens:
 		}
 	}
+	for range 2 {
+		await(sleeps)
+		s.time.Pass(lease / 4)
+		await(asked)
+	}
 	cancel()
-	<-lost
+	require.ErrorIs(t, <-lost, context.Canceled)
 }
 
 // A stopped server accepts connections and answers nothing.
