@@ -148,6 +148,10 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
+	terms, digest, err := ownTerms(spec)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
 	h, p := spec.Header(), spec.Program(ps.rank)
 	program, err := machine.Compile(&h, &p)
 	if err != nil {
@@ -159,12 +163,12 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	if alg.Multicasts() { // otherwise the root's program is not needed, and it may be long
 		root = spec.Program(h.Root)
 	}
-	compiled := core.NewPlan(&h, program, root, 0)
+	compiled := core.NewPlan(&h, program, root, digest)
 	compiled.Programs = spec.Program
 	if ps.rules != "" {
 		compiled = compiled.Marked(ps.rules)
 	}
-	compiled.InPlace = alg.InPlace
+	compiled.InPlace = alg.InPlace || terms.InPlace
 	ps.stand(compiled, spec)
 	return &plan{Plan: compiled, ordered: spec.RankOrder(), tree: spec.Tree(), key: key, relays: sync.OnceValue(spec.Relays), weight: weigh(&p, h.Chunks)}, nil
 }

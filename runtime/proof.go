@@ -7,6 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -50,6 +51,28 @@ func proved(s *machine.Schedule) (verify.Terms, error) {
 	p := proofs.entry(digest)
 	p.once.Do(func() { p.terms, p.err = prove(s.Source) })
 	return p.terms, p.err
+}
+
+// ownTerms returns the terms under which a schedule of a registered algorithm folds, and its
+// digest, by which ranks see that they have the same one. It proves the schedule if necessary.
+// Schedules of the built-in algorithms need neither.
+func ownTerms(spec *schedule.Spec) (terms verify.Terms, digest uint64, err error) {
+	if !spec.Registered() {
+		return terms, 0, nil
+	}
+	s := spec.Schedule()
+	if digest, err = ir.Digest(s); err != nil {
+		return terms, 0, fmt.Errorf("%s: %w", s.Name(), err)
+	}
+	if spec.Unverified() {
+		return terms, digest, nil
+	}
+	p := proofs.entry(digest)
+	p.once.Do(func() { p.terms, p.err = prove(s) })
+	if p.err == nil && spec.RankOrder() && !p.terms.RankOrder {
+		return terms, 0, fmt.Errorf("%s does not fold in the order of the ranks, as it was registered to", s.Name())
+	}
+	return p.terms, digest, p.err
 }
 
 func (c *proofCache) entry(digest uint64) *proof {

@@ -60,7 +60,7 @@ func TestCostOfCollectives(t *testing.T) {
 		"anyreduce/circulant":      {{6, 12, 6, 8}, {9, 21, 6, 9}, {9, 36, 8, 12}},
 	} {
 		for i, ranks := range []int{5, 8, 13} {
-			s := build(t, name, Params{Ranks: ranks})
+			s := buildOf(t, name, Params{Ranks: ranks})
 			cost, each, err := verify.CostByRank(s)
 			require.NoError(t, err)
 			got := figures{cost.Rounds, cost.Messages, 0, onePorted(s)}
@@ -78,7 +78,7 @@ func TestCostOfCollectives(t *testing.T) {
 func TestCostOfMulticastResult(t *testing.T) {
 	for ranks := 2; ranks <= 33; ranks++ {
 		for _, chunks := range []int{1, 3} {
-			cost, err := verify.CostOf(build(t, "allreduce/mcast-acktree", Params{Ranks: ranks, Chunks: chunks}))
+			cost, err := verify.CostOf(buildOf(t, "allreduce/mcast-acktree", Params{Ranks: ranks, Chunks: chunks}))
 			require.NoError(t, err)
 			require.Equal(t, []int{chunks * (ranks - 1), chunks, ranks - 1}, []int{cost.Puts, cost.Mcasts, cost.Signals}, "P=%d", ranks)
 		}
@@ -160,9 +160,9 @@ func TestBundlesBetweenHosts(t *testing.T) {
 		if row := alg.Row(); row.Blocks == nil || row.Blocks(2) == 1 || !slices.Contains(alg.Params, "hosts") {
 			continue
 		}
-		flat := build(t, alg.Name, Params{Ranks: hosts})
+		flat := buildOf(t, alg.Name, Params{Ranks: hosts})
 		messages := map[[2]int]int{}
-		for rank, p := range build(t, alg.Name, Params{Ranks: hosts * each, Hosts: hosts}).Programs {
+		for rank, p := range buildOf(t, alg.Name, Params{Ranks: hosts * each, Hosts: hosts}).Programs {
 			for _, r := range p.Rules {
 				for _, a := range r.Do {
 					if from, to := rank/each, int(a.To)/each; a.Op == ir.Put && from != to {

@@ -17,7 +17,7 @@ import (
 // the rounds until it ends.
 type tally struct{ puts, flags, mcasts, rounds int }
 
-func build(t *testing.T, name string, p Params) *ir.Schedule {
+func buildOf(t *testing.T, name string, p Params) *ir.Schedule {
 	t.Helper()
 	s, err := New(name, p)
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func build(t *testing.T, name string, p Params) *ir.Schedule {
 
 func tallyOf(t *testing.T, name string, p Params) tally {
 	t.Helper()
-	s := build(t, name, p)
+	s := buildOf(t, name, p)
 	run, err := fixpoint.Run(s, fixpoint.Model{})
 	require.NoError(t, err)
 	var sum tally
@@ -130,7 +130,7 @@ func TestSymmetricInOneStep(t *testing.T) {
 // sent in cycle i, and the root gets one in every cycle.
 func TestAckTreeFigures(t *testing.T) {
 	for n := 1; n <= 8; n++ {
-		s := build(t, "bcast/mcast-acktree", Params{Ranks: 1 << n})
+		s := buildOf(t, "bcast/mcast-acktree", Params{Ranks: 1 << n})
 		run, err := fixpoint.Run(s, fixpoint.Model{})
 		require.NoError(t, err)
 		cycles, atRoot := make([]int, n+1), make([]int, n+1)

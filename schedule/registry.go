@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule/build"
 )
 
 // The collectives: names of rows of [ir.Collectives].
@@ -61,6 +62,10 @@ type Algorithm struct {
 	// write writes the program of any rank, in place of size, fill and slaves.
 	write   func(*node, *arena) ir.Program
 	overlay func(ranks int) Overlay // nil unless rootless
+
+	// build writes the schedule of all ranks, in place of all functions above: see [Register].
+	build    func(*build.Builder)
+	unproved bool // the schedules are not proved by tests of ours
 }
 
 // slaves is the program of the ranks of a host that are not its master. size counts what fill
@@ -70,12 +75,20 @@ type slaves struct {
 	fill func(node, arena) ir.Program
 }
 
-// Algorithms returns all algorithms in the order of documents and lists. The list is a copy, but
-// its elements share their slices.
+// Algorithms returns all algorithms in the order of documents and lists, and then those of
+// [Register]. The list is a copy, but its elements share their slices.
 func Algorithms() []Algorithm { return slices.Clone(registry()) }
 
-// registry returns the list. It makes the list once.
-var registry = sync.OnceValue(func() []Algorithm {
+// registry returns the list, which callers must not change.
+func registry() []Algorithm {
+	if all := registered.Load(); all != nil {
+		return *all
+	}
+	return builtIn()
+}
+
+// builtIn returns the list without the algorithms of Register. It makes the list once.
+var builtIn = sync.OnceValue(func() []Algorithm {
 	return []Algorithm{
 		linear(),
 		binomial(),
@@ -202,9 +215,10 @@ func (a *Algorithm) Acknowledged() bool { return a.acked }
 func (a *Algorithm) Uncut() bool { return a.fixed("chunks") }
 
 // fixed reports whether the algorithm has the parameter but leaves no choice. A rootless message
-// and the multicast of a barrier are always one chunk.
+// and the multicast of a barrier are always one chunk, and so is a block of a registered algorithm
+// that does not take the parameter.
 func (a *Algorithm) fixed(param string) bool {
-	return (a.overlay != nil || a.tells) && param == "chunks"
+	return param == "chunks" && (a.overlay != nil || a.tells || a.build != nil && a.Row().Blocks != nil && !slices.Contains(a.Params, param))
 }
 
 // The parameters that the algorithms of a collective have in common.

@@ -13,10 +13,21 @@ type Spec struct {
 	params Params
 	layout layout
 	vector int // chunks of each rank's contribution, 0 if nothing is folded
+	built  *ir.Schedule // of an algorithm of Register
+}
+
+// Check reports whether New knows the algorithm and it takes the parameters. It makes no programs.
+// The error is a *NameError or a *ParamError.
+func Check(name string, p Params) error {
+	alg, err := find(name)
+	if err != nil {
+		return err
+	}
+	return p.check(&alg)
 }
 
 // New returns the algorithm called name, such as "bcast/chain", with parameters p. The error is a
-// *NameError or a *ParamError.
+// *NameError or a *ParamError, or tells where the function of an algorithm of [Register] is wrong.
 func New(name string, p Params) (*Spec, error) {
 	alg, err := find(name)
 	if err != nil {
@@ -35,8 +46,21 @@ func newSpec(alg Algorithm, p Params) (*Spec, error) {
 	if row := alg.Row(); row.Inputs != nil {
 		s.layout, s.vector = newFoldingLayout(p), row.Inputs(p.Ranks)*p.Chunks
 	}
+	if alg.build != nil {
+		var err error
+		if s.built, err = s.buildSchedule(); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
+
+// Registered reports whether the algorithm is one of [Register].
+func (s *Spec) Registered() bool { return s.built != nil }
+
+// Unverified reports whether communicators may use the schedule without a proof: tests have proved
+// the built-in algorithms, and a Definition may say so.
+func (s *Spec) Unverified() bool { return !s.alg.unproved }
 
 // Algorithm returns the algorithm's description.
 func (s *Spec) Algorithm() Algorithm { return s.alg }
@@ -73,7 +97,8 @@ func (s *Spec) Header() ir.Header {
 
 // Program returns the program of rank, which is in 0 … Ranks-1. For other ranks it returns an empty
 // program. It makes at most three allocations, and a fourth if the program's recovery names ranks.
-// It takes time and memory in proportion to the program.
+// It takes time and memory in proportion to the program. The programs of an algorithm of [Register]
+// were made by New, and callers must not change them.
 func (s *Spec) Program(rank int) ir.Program { return s.programIn(&memory{}, rank) }
 
 // Maker returns a function that returns the same programs as Program but overwrites the memory of
@@ -82,7 +107,7 @@ func (s *Spec) Program(rank int) ir.Program { return s.programIn(&memory{}, rank
 // Only one goroutine at a time may call the function.
 func (s *Spec) Maker() func(rank int) ir.Program {
 	m := &memory{}
-	if s.alg.write == nil {
+	if s.alg.write == nil || s.built != nil {
 		return func(rank int) ir.Program { return s.programIn(m, rank) }
 	}
 	return func(rank int) ir.Program {
@@ -96,6 +121,9 @@ func (s *Spec) Maker() func(rank int) ir.Program {
 func (s *Spec) programIn(m *memory, rank int) ir.Program {
 	if rank < 0 || rank >= s.params.Ranks {
 		return ir.Program{Rank: rank}
+	}
+	if s.built != nil {
+		return s.built.Programs[rank]
 	}
 	n := s.node(rank)
 	a := m.arena(s.sizeOf(n))
@@ -159,6 +187,9 @@ func (s *Spec) sizeOf(n node) size { return s.sizeUpTo(n, math.MaxInt64) }
 // sizeUpTo returns the size of a program, or of a part of it that has more rules or actions than
 // most.
 func (s *Spec) sizeUpTo(n node, most int64) size {
+	if s.built != nil {
+		return sizeOfProgram(&s.built.Programs[n.rank])
+	}
 	if s.alg.write != nil {
 		return written(n, s.alg.write, most)
 	}
@@ -182,8 +213,11 @@ func (s *Spec) Relays() bool {
 // RankOrder reports whether contributions are folded in the order of the ranks, so that the
 // schedule serves operations that do not commute.
 func (s *Spec) RankOrder() bool {
-	if s.layout.hosts == 1 || s.alg.ordered == nil {
-		return s.alg.RankOrder || s.vector > 0 && s.layout.hosts == 1
+	switch {
+	case s.built == nil && s.vector > 0 && s.layout.hosts == 1: // the host's master folds all
+		return true
+	case s.layout.hosts == 1 || s.alg.ordered == nil:
+		return s.alg.RankOrder
 	}
 	return s.alg.ordered(s.layout.hosts, s.params.Degree)
 }

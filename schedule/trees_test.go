@@ -264,10 +264,10 @@ rank 1
 func TestRootsOfReduces(t *testing.T) {
 	for _, alg := range AlgorithmsOf(Reduce) {
 		for ranks := 1; ranks <= 33; ranks++ {
-			first, err := verify.CostOf(build(t, alg.Name, Params{Ranks: ranks}))
+			first, err := verify.CostOf(buildOf(t, alg.Name, Params{Ranks: ranks}))
 			require.NoError(t, err)
 			for root := range ranks {
-				cost, err := verify.CostOf(build(t, alg.Name, Params{Ranks: ranks, Root: root}))
+				cost, err := verify.CostOf(buildOf(t, alg.Name, Params{Ranks: ranks, Root: root}))
 				require.NoError(t, err)
 				require.Equal(t, first.Messages, cost.Messages, "%s P=%d root=%d", alg.Name, ranks, root)
 				require.LessOrEqual(t, cost.Rounds, first.Rounds+1, "%s P=%d root=%d", alg.Name, ranks, root)

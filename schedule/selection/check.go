@@ -121,11 +121,10 @@ func (r *Rule) checkAlgorithm() error {
 	case r.Algorithm == BuiltIn || r.Algorithm == Modelled:
 		return nil
 	}
-	spec, err := schedule.New(r.Algorithm, schedule.Params{Ranks: 1})
-	if err != nil {
+	if err := schedule.Check(r.Algorithm, schedule.Params{Ranks: 1}); err != nil {
 		return clean(err)
 	}
-	alg := spec.Algorithm()
+	alg, _ := schedule.Named(r.Algorithm)
 	if alg.Collective != r.Collective {
 		return fmt.Errorf("%s is not an algorithm of %s", alg.Name, r.Collective)
 	}
@@ -150,7 +149,7 @@ func (p *Params) check(alg *schedule.Algorithm) error {
 	case p.Chunk != 0 && p.Chunks != 0:
 		return errors.New("chunk and chunks: give only one of them")
 	}
-	_, err := schedule.New(alg.Name, schedule.Params{Ranks: 1, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Chunks: p.Chunks})
+	err := schedule.Check(alg.Name, schedule.Params{Ranks: 1, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Chunks: p.Chunks})
 	return clean(err)
 }
 

@@ -72,6 +72,8 @@ func (m *Message) best() int {
 		return n
 	}
 	switch a, _ := schedule.Named(m.Algorithm); {
+	case a.Uncut():
+		return 1
 	case m.Algorithm == "bcast/symmetric":
 		return m.fragments()
 	case a.CutsItself():

@@ -12,7 +12,7 @@ import (
 // bytes. The error is a *schedule.NameError.
 func (p *Params) In(algorithm string, c *Case, datagram int) (schedule.Params, error) {
 	in := schedule.Params{Ranks: c.Ranks, Degree: p.Degree, FanIn: p.FanIn, FanOut: p.FanOut, Chunks: p.Chunks, Hosts: p.HostsFor(c)}
-	if _, err := schedule.New(algorithm, schedule.Params{Ranks: 1}); err != nil {
+	if err := schedule.Check(algorithm, schedule.Params{Ranks: 1}); err != nil {
 		return in, err
 	}
 	row, ok := ir.CollectiveNamed(c.Collective)
