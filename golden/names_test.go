@@ -20,7 +20,7 @@ import (
 // ask the row of the table (ir/collective.go), which every new collective has.
 var compares = map[string]string{
 	"ir/json_write.go":            "the forms before schedgen/4 know three collectives, and never another one",
-	"cmd/schedgen/sim_machine.go": "--root-delay barrier is a word that the user types",
+	"cli/sim_machine.go": "--root-delay barrier is a word that the user types",
 }
 
 // TestNoNameCompared finds code that branches on the name of a collective: with == or !=, in a

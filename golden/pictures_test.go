@@ -109,10 +109,15 @@ func TestGuideTellsWhatRulesChoose(t *testing.T) {
 	chosen := make(map[string]bool)
 	for _, rule := range selection.Builtin().List() {
 		chosen[rule.Algorithm] = true
+		if rule.Algorithm == selection.Modelled {
+			for _, name := range selection.Candidates(rule.Collective) {
+				chosen[name] = true
+			}
+		}
 	}
 	for _, section := range strings.Split(string(text), "\n### ") {
 		if name, _, _ := strings.Cut(section, "\n"); strings.Contains(name, "/") {
-			require.Equal(t, !chosen[name], strings.Contains(section, "*By name"), "%s: *By name* in the section on %s", guide, name)
+			require.Equal(t, !chosen[name], strings.Contains(strings.ReplaceAll(section, "\n", " "), "*By name"), "%s: *By name* in the section on %s", guide, name)
 		}
 	}
 }

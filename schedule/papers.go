@@ -33,6 +33,8 @@ func Papers() []Paper {
 			"MPICH: recursive multiplying (pull request 7177)"},
 		{"Patarasuk 2009", "P. Patarasuk, X. Yuan",
 			"Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations"},
+		{"Sanders 2009", "P. Sanders, J. Speck, J. L. Träff",
+			"Two-tree algorithms for full bandwidth broadcast, reduction and scan"},
 		{"Thakur 2005", "R. Thakur, R. Rabenseifner, W. Gropp",
 			"Optimization of Collective Communication Operations in MPICH"},
 		{"Träff 2024", "J. L. Träff",

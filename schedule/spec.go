@@ -12,7 +12,7 @@ type Spec struct {
 	alg    Algorithm
 	params Params
 	layout layout
-	vector int // chunks of each rank's contribution, 0 if nothing is folded
+	vector int          // chunks of each rank's contribution, 0 if nothing is folded
 	built  *ir.Schedule // of an algorithm of Register
 }
 

@@ -68,6 +68,7 @@ var promised = map[string]promise{
 	"reduce/binomial": {rankOrder: true, position: true, inPlace: true},
 	"reduce/chain":    {rankOrder: true, position: true, inPlace: true},
 	"reduce/halving":  {rankOrder: true, position: true, inPlace: true},
+	"reduce/two-tree": {inPlace: true},
 
 	"allreduce/linear":        {rankOrder: true, position: true},
 	"allreduce/doubling":      {rankOrder: true, position: true},
@@ -77,6 +78,7 @@ var promised = map[string]promise{
 	"allreduce/circulant":     {inPlace: true},
 	"allreduce/star":          {rankOrder: true, position: true, inPlace: true},
 	"allreduce/two-shot":      {rankOrder: true, position: true, inPlace: true},
+	"allreduce/two-tree":      {rankOrder: true, inPlace: true},
 	"allreduce/mcast-acktree": {acked: true, rankOrder: true, position: true, inPlace: true},
 
 	"reduce-scatter/linear":    {rankOrder: true, position: true, inPlace: true},

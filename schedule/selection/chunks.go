@@ -2,6 +2,7 @@ package selection
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -87,7 +88,9 @@ func (m *Message) best() int {
 	case m.Algorithm == "bcast/linear" && !m.Links:
 		return m.pieces(linearBytes)
 	case m.Algorithm == "bcast/chain" && m.Links:
-		return m.pipeline(chunkCost)
+		return m.pipeline(m.Ranks-2, chunkCost)
+	case m.Algorithm == "bcast/two-tree" && m.Links:
+		return m.pipeline(m.treeSteps(), chunkCost)
 	case m.Datagram > 0:
 		return m.pieces(min(m.Datagram, chunkBytes))
 	}
@@ -139,16 +142,20 @@ func (m *Message) pieces(most int) int {
 	return max(1, min(m.Bytes/most+min(1, m.Bytes%most), maxChunks))
 }
 
-// pipeline returns the number of chunks with which a pipeline takes the least time. With c chunks
-// of n bytes in all, the last of P ranks has them after P-2+c times n/c + chunkCost bytes. The
-// minimum is at c = √((P-2) n / chunkCost). c+1 chunks take less than c as long as c (c+1) is below
-// the square of that. Chunks that cost more than their bytes keep every rank busy, and wait for each
-// other at each of them, so none is shorter than chunkCost.
-func (m *Message) pipeline(cost int) int {
-	square := float64(max(m.Ranks-2, 0)) / float64(cost) * float64(m.Bytes)
+// pipeline returns the number of chunks with which a pipeline takes the least time in which a chunk
+// takes some steps more than its sender. With c chunks of n bytes in all, the last rank has them
+// after steps+c times n/c + chunkCost bytes. The minimum is at c = √(steps n / chunkCost). c+1
+// chunks take less than c as long as c (c+1) is below the square of that. Chunks that cost more than
+// their bytes keep every rank busy, and wait for each other at each of them, so none is shorter than
+// chunkCost.
+func (m *Message) pipeline(steps, cost int) int {
+	square := float64(max(steps, 0)) / float64(cost) * float64(m.Bytes)
 	c := int(min(math.Sqrt(square), maxChunks))
 	if float64(c)*float64(c+1) < square {
 		c++
 	}
 	return max(m.pieces(chunkBytes), min(c, maxChunks, m.Bytes/cost))
 }
+
+// treeSteps returns the steps of a chunk down one of two trees: a rank sends it twice.
+func (m *Message) treeSteps() int { return 2 * (bits.Len(uint(m.Ranks)) - 1) }

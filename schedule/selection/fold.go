@@ -56,7 +56,11 @@ func (m *Message) folded() (chunks int, cut bool) {
 	case a.CutsItself():
 		return a.DefaultChunks(m.Ranks), true
 	case m.Algorithm == "reduce/chain" || m.Algorithm == "scan/chain":
-		return m.pipeline(2 * chunkCost), true // a rank also begins a fold for each chunk
+		return m.pipeline(m.Ranks-2, 2*chunkCost), true // a rank also begins a fold for each chunk
+	case m.Algorithm == "reduce/two-tree":
+		return m.pipeline(m.treeSteps(), 2*chunkCost), true
+	case m.Algorithm == "allreduce/two-tree":
+		return m.pipeline(2*m.treeSteps(), 2*chunkCost), true
 	case m.Links && (m.Algorithm == "scan/doubling" || m.Algorithm == "exscan/doubling"):
 		return min(m.pieces(prefixBytes), 2), true
 	case a.Multicasts() && m.Datagram > 0:

@@ -54,6 +54,8 @@ func init() {
 	add(schedule.Bcast, "chain", Params{}, func(n *network, p int, b float64) float64 { return n.chain("bcast/chain", p, b, 0) })
 	add(schedule.Bcast, "symmetric", Params{}, func(n *network, p int, b float64) float64 { return n.symmetric(p, b) })
 
+	add(schedule.Bcast, "two-tree", Params{}, func(n *network, p int, b float64) float64 { return n.twoTree(p, b) })
+
 	add("scatter", "linear", Params{}, func(n *network, p int, b float64) float64 { return n.fan(p-1, b) })
 	add("scatter", "binomial", Params{}, func(n *network, p int, b float64) float64 { return n.tree(p, 0, 0) + n.wire(float64(p-1)*b) })
 	add("gather", "linear", Params{}, func(n *network, p int, b float64) float64 { return n.collect(p-1, b) })
@@ -109,6 +111,16 @@ func init() {
 		return n.rounds(p) * (n.exchange(1, 0) + early*n.wire(b) + n.fold(b))
 	})
 	add(schedule.Scan, "chain", Params{}, func(n *network, p int, b float64) float64 { return n.chain("scan/chain", p, b, n.fold(b)) })
+}
+
+// Candidates returns the algorithms among which a Modelled rule for the collective chooses.
+func Candidates(collective string) (names []string) {
+	for _, of := range candidates[collective] {
+		if !slices.Contains(names, of.rule.Algorithm) {
+			names = append(names, of.rule.Algorithm)
+		}
+	}
+	return names
 }
 
 // modelled returns the candidate rule for a case that takes the least time. It is nil if no
@@ -204,6 +216,15 @@ func (n *network) chain(name string, p int, bytes, work float64) float64 {
 		time += float64(2*p-5)*each + float64(p-2)*n.l*2/3
 	}
 	return time
+}
+
+// twoTree returns the time of a broadcast down two trees. On each level a rank sends a chunk twice,
+// and a chunk of the other tree comes between.
+func (n *network) twoTree(p int, bytes float64) float64 {
+	m := Message{Algorithm: "bcast/two-tree", Ranks: p, Bytes: int(bytes), Links: true}
+	chunks, levels := float64(Chunks(m)), float64(bits.Len(uint(p))-1)
+	each := n.wire(bytes / chunks)
+	return levels*(4*n.o+n.l+2.5*each) + (chunks-1)*(2*n.o+each)
 }
 
 // symmetric returns the time of the symmetric broadcast. A destination receives a fragment while it

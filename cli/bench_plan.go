@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
+)
+
+// plan returns a job for each algorithm to measure. base holds the part that all jobs share.
+func (c *benchCmd) plan(base *crew.Job, std stdio) ([]crew.Job, error) {
+	row := rowOf(base.Collective)
+	flags := paramFlags{Chunks: c.Chunks, treeFlags: c.treeFlags}
+	flags.dropIdle(row.Name, std)
+	if c.Rules != "" {
+		size := base.Size
+		if row.Published {
+			size = 0 // one algorithm serves all lengths
+		}
+		of, err := c.caseOf(row, size, &base.Link, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.choose(std, base, of); err != nil {
+			return nil, err
+		}
+		if c.Ranks != nil {
+			c.takeDirect(base, c.Ranks.lo)
+		}
+	}
+	names := []string{c.Algorithm}
+	if c.Algorithm == "" {
+		if len(flags.list()) > 0 {
+			return nil, errors.New("--" + flags.list()[0].name + ": needs --algorithm")
+		}
+		names = candidates(row.Name, base.Link.Multicasts())
+		if c.Ranks != nil {
+			names = direct(base, names, c.Ranks.lo)
+		}
+		if len(names) == 0 {
+			return nil, fmt.Errorf("there is no algorithm for %s", withArticle(row.Name))
+		}
+	}
+	var jobs []crew.Job
+	for _, name := range names {
+		c.Algorithm = name
+		p, err := c.params(row.Name, flags)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := newSpec(name, p)
+		if err != nil {
+			return nil, err
+		}
+		if base.Apart() && spec.Relays() {
+			return nil, relayed(base, name, p.Hosts > 0, p.Ranks)
+		}
+		if p.Chunks == 0 && c.picked.Chunk > 0 {
+			p.Chunks = selection.Chunks(selection.Message{
+				Algorithm: name, Ranks: p.Ranks, Blocks: row.Blocks(p.Ranks), Bytes: int(base.Size), Most: c.picked.Chunk,
+			})
+		}
+		j := *base
+		j.Algorithm, j.Params = name, p
+		jobs = append(jobs, j)
+	}
+	return jobs, nil
+}
+
+// candidates returns the algorithms of a collective that make sense over a transport. Without
+// multicast it leaves out the algorithms that multicast: they would have to repair every message.
+func candidates(collective string, multicast bool) []string {
+	var names []string
+	for _, a := range schedule.AlgorithmsOf(collective) {
+		if multicast || !a.Multicasts() {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// countMulticasts prints how many multicasts a host has sent.
+const countMulticasts = `awk '/^IpExt/ { for (i = 2; i <= NF; i++) if ($i == "OutMcastPkts") at = i; else if (i == at && $i + 0 == $i) print "multicasts:", $i }' /proc/net/netstat`
+
+// TestGroupNetwork runs groups with a member on each of three hosts. With --interface the members
+// multicast their messages and broadcasts.
+func TestGroupNetwork(t *testing.T) {
+	if os.Getenv(inNetwork) == "" {
+		inNamespace(t)
+		return
+	}
+	shell(t, bridge)
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	const messages = 30
+	for _, verb := range []string{"anycast --messages", "bcast --size 1KiB --iterations"} {
+		for _, multicasts := range []bool{false, true} {
+			t.Run(fmt.Sprint(verb, multicasts), func(t *testing.T) {
+				flags := ""
+				if multicasts {
+					flags = "--interface eth0"
+				}
+				var hosts []*hostProcess
+				for i := range 3 {
+					hosts = append(hosts, host(t, i+1, "", fmt.Sprintf(
+						"(exec -a schedgen %s group %s %d prices --manager embedded://10.77.0.1:7100,10.77.0.2:7100,10.77.0.3:7100 --label h%d --members 3 --every 10ms %s)",
+						exe, verb, messages, i, flags), countMulticasts))
+				}
+				sent := 0
+				for _, h := range hosts {
+					said := h.wait(0)
+					require.NotContains(t, said, "WRONG")
+					n, err := strconv.Atoi(regexp.MustCompile(`multicasts: (\d+)`).FindStringSubmatch(said)[1])
+					require.NoError(t, err)
+					sent += n
+				}
+				require.Equal(t, multicasts, sent >= messages, "%d multicasts", sent)
+			})
+		}
+	}
+}

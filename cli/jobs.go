@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"iter"
+
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/verify"
+)
+
+// jobs are the schedules that one verify proves: the schedule of a file, or the schedules of an
+// algorithm for a range of ranks and for one root or all roots.
+type jobs struct {
+	file *ir.Schedule // nil: an algorithm
+
+	name     string
+	params   schedule.Params // without Ranks, and without Root if allRoots is set
+	ranks    rankRange
+	allRoots bool
+}
+
+// check returns an error if the parameters are wrong or a schedule is too large. It looks at both
+// ends of the range of ranks alone: the number of ranks bounds roots and hosts, and sizes grow with
+// it.
+func (j *jobs) check() error {
+	for _, j.params.Ranks = range []int{j.ranks.lo, j.ranks.hi} {
+		spec, err := schedule.New(j.name, j.params)
+		if err != nil {
+			return flagError(err)
+		}
+		if _, err := newSpec(j.name, j.params); err != nil && !isLean(spec) {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRead is the largest number of rules, or of actions, of the programs that verify reads without
+// keeping them, as SizeAbout counts. A ring that folds has three rules for each
+// pair of ranks; with 65,536 ranks they take about ten minutes.
+const maxRead = 1 << 34
+
+// isLean reports whether an algorithm can probably be proved without being built.
+func isLean(s *schedule.Spec) bool {
+	rules, actions := s.SizeAbout(maxRead)
+	return max(rules, actions) <= maxRead && verify.IsLean(s.Header(), func() func(rank int) ir.Program {
+		program := s.Maker()
+		return func(rank int) ir.Program {
+			if rules, actions := s.SizeOf(rank, maxProgram); max(rules, actions) > maxProgram {
+				return ir.Program{Rank: -1} // none of a lean schedule
+			}
+			return program(rank)
+		}
+	})
+}
+
+// maxProgram is the largest number of rules, or of actions, of a program of a lean schedule.
+const maxProgram = 1 << 22
+
+// specs yields the parameters of all schedules of an algorithm.
+func (j *jobs) specs() iter.Seq[schedule.Params] {
+	return func(yield func(schedule.Params) bool) {
+		for ranks := j.ranks.lo; ranks <= j.ranks.hi; ranks++ {
+			p := j.params
+			p.Ranks = ranks
+			last := p.Root
+			if j.allRoots {
+				last = ranks - 1
+			}
+			for ; p.Root <= last; p.Root++ {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// len returns the number of schedules.
+func (j *jobs) len() int {
+	n := j.ranks.hi - j.ranks.lo + 1
+	switch {
+	case j.file != nil:
+		return 1
+	case j.allRoots:
+		return n * (j.ranks.lo + j.ranks.hi) / 2
+	}
+	return n
+}
+
+// all yields a function for each schedule, which proves it and calls begin before each check.
+func (j *jobs) all(begin func(check string), checks []string) iter.Seq[func() (*verify.Report, error)] {
+	return func(yield func(func() (*verify.Report, error)) bool) {
+		if j.file != nil {
+			yield(func() (*verify.Report, error) { return verify.RunTelling(j.file, begin, checks...) })
+			return
+		}
+		for p := range j.specs() {
+			if !yield(func() (*verify.Report, error) { return proveSpec(j.name, p, begin, checks) }) {
+				return
+			}
+		}
+	}
+}
+
+// proveSpec proves an algorithm, without building the schedule if it can.
+func proveSpec(name string, p schedule.Params, begin func(check string), checks []string) (*verify.Report, error) {
+	spec, err := schedule.New(name, p)
+	if err != nil {
+		return nil, flagError(err)
+	}
+	begin("what ranks and chunks have in common")
+	if report, err := verify.RunLean(spec.Header(), spec.Maker, checks...); report != nil || err != nil {
+		return report, err
+	}
+	if spec, err = newSpec(name, p); err != nil { // now it must be built
+		return nil, err
+	}
+	return verify.RunTelling(spec.Schedule(), begin, checks...)
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schedgen/schedgen/cli/internal/complete"
+	"github.com/schedgen/schedgen/sim/papers"
+)
+
+// papersCmd is the verb papers.
+type papersCmd struct {
+	Figure     string `placeholder:"ID" complete:"figure" help:"Figure to make, such as 000/4, or a paper whose figures are made, such as 000; default all."`
+	List       bool   `help:"List the figures."`
+	Out        string `placeholder:"DIR" complete:"directory" help:"Write a picture and a CSV file of each figure to DIR, which is created if it does not exist."`
+	Seed       uint64 `default:"1" help:"Seed of losses and arrivals."`
+	Real       bool   `name:"run" help:"Also run ranks of this machine, for figures that have something to run."`
+	Iterations int    `default:"500" placeholder:"N" help:"With --run: operations to time for each point; default 500."`
+}
+
+// Help is the long help text.
+func (papersCmd) Help() string {
+	return `Makes the figures and tables of the five papers that the algorithms come from. Each shows the
+values that the text of the paper states, those of a closed form and those of the simulator. --run
+adds times of ranks of this machine, measured as bench does. If a paper states no times, the
+parameters of its machine are fitted; the figure tells to which values.
+
+By default it prints a table of each figure. With --out it writes ID.svg and ID.csv to a directory,
+with - in place of the / of the ID.
+
+Examples:
+
+  schedgen papers --list
+  schedgen papers --figure 000/4
+  schedgen papers --out figures
+  schedgen papers --figure 003/7 --run`
+}
+
+// maxPapersIterations bounds the operations of each point of a run.
+const maxPapersIterations = 100_000
+
+// papersTimeout is the longest time that a point of a run may take.
+const papersTimeout = 5 * time.Minute
+
+// Run makes the figures.
+func (c *papersCmd) Run(ctx context.Context, std stdio) error {
+	entries, err := papers.Find(c.Figure)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--figure: %w; schedgen papers --list lists all figures", err)
+	case c.Iterations < 1 || c.Iterations > maxPapersIterations:
+		return fmt.Errorf("--iterations=%d: must be in 1..%d", c.Iterations, maxPapersIterations)
+	case c.List:
+		return listFigures(ctxWriter{ctx, std.Out}, entries)
+	}
+	if c.Out != "" {
+		if err := os.MkdirAll(c.Out, 0o777); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	o := papers.Options{Seed: c.Seed}
+	if c.Real {
+		o.Ranks = c.runner(std)
+	}
+	bar := newProgress(std, len(entries), "figures")
+	defer bar.clear()
+	for i := range entries {
+		f, err := await(ctx, func() (*papers.Figure, error) { return entries[i].Make(ctx, o) })
+		if err != nil {
+			return err
+		}
+		bar.clear()
+		if err := c.put(ctxWriter{ctx, std.Out}, f, i > 0); err != nil {
+			return err
+		}
+		bar.advance()
+	}
+	return nil
+}
+
+// put prints a figure, or writes its files and prints their names.
+func (c *papersCmd) put(w io.Writer, f *papers.Figure, behind bool) error {
+	if c.Out == "" {
+		if behind {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		return f.WriteTable(w)
+	}
+	name := filepath.Join(c.Out, strings.ReplaceAll(f.ID, "/", "-"))
+	err := errors.Join(writeFile("out", name+".svg", func(w io.Writer) error { return drawFigure(w, f) }), writeFile("out", name+".csv", f.WriteCSV))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s  %s.svg, %s.csv\n", f.ID, name, name)
+	return err
+}
+
+func listFigures(w io.Writer, entries []papers.Entry) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		fmt.Fprintf(t, "%s\t%s\n", e.ID, e.Title)
+	}
+	return t.Flush()
+}
+
+// runner returns a function that times operations as bench does, over mcast if that works here,
+// else over tcp.
+func (c *papersCmd) runner(std stdio) papers.Runner {
+	return func(ctx context.Context, j papers.Job) (float64, error) {
+		b := benchCmd{Operation: j.Operation, Iterations: &c.Iterations, runFlags: runFlags{
+			Ranks: &rankRange{j.Params.Ranks, j.Params.Ranks}, Algorithm: j.Algorithm,
+			Seed: c.Seed, Timeout: papersTimeout, Silence: papersTimeout,
+		}}
+		if rowOf(operationNamed(j.Operation).collective).Blocks != nil {
+			size := byteSize(j.Bytes)
+			b.Size = &size
+		}
+		if j.Params.Degree > 0 {
+			b.Degree = &j.Params.Degree
+		}
+		base, err := b.job(ctx, std)
+		if err != nil {
+			return 0, err
+		}
+		jobs, err := b.plan(&base, std)
+		if err != nil {
+			return 0, err
+		}
+		t, err := b.measure(ctx, std, &jobs[0], progress{})
+		if err != nil {
+			return 0, fmt.Errorf("%s among %d ranks: %w", j.Algorithm, j.Params.Ranks, err)
+		}
+		return t.Slowest.Mean() / float64(time.Microsecond), nil
+	}
+}
+
+// figureWords returns the figures for completion.
+func figureWords(complete.Place) []complete.Word {
+	var words []complete.Word
+	for _, e := range papers.List() {
+		words = append(words, complete.Word{Text: e.ID, Help: e.Title})
+	}
+	return words
+}

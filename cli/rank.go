@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// oneRankCmd is the verb rank. It runs one rank; the other ranks are started by hand or by a
+// launcher, on other hosts or in other network namespaces.
+type oneRankCmd struct {
+	kong.Plugins             // see rankVerbs
+	Tune         rankTuneCmd `cmd:"" help:"Measure how long messages between two hosts take, and write rules for them."`
+}
+
+// rankCollectiveCmd is the verb of rank for a collective.
+type rankCollectiveCmd struct {
+	seatFlags
+	collectiveCmd
+}
+
+// Help is the long help text.
+func (c *rankCollectiveCmd) Help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `Runs one rank of %s. Start it once for each rank, with the same flags. A launcher may set --rank
+and -p by its variables: mpirun, srun, flux run, PALS, torchrun or Kubernetes. The ranks meet at
+--coordinator, an address of rank 0, or else where the launcher's variables say. Rank 0 prints the
+results of all ranks. A rank that waits for others prints after two seconds which ranks are missing,
+and why. It gives up after a minute.
+
+%s
+Transports:
+
+%s
+Examples:
+`, withArticle(c.row.Name), c.kind.seat.fill(c.row.Name), transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto))
+	for _, e := range c.kind.examples["rank"] {
+		fmt.Fprintf(&b, "\n  schedgen rank %s %s", c.row.Name, e)
+	}
+	for _, e := range c.kind.examples["mpirun"] {
+		fmt.Fprintf(&b, "\n  mpirun -n 4 schedgen rank %s %s", c.row.Name, e)
+	}
+	return b.String()
+}
+
+// refused lists the flags of run that rank refuses.
+func (*rankCollectiveCmd) refused() []string { return []string{"netns"} }
+
+// Run takes part as one rank. Rank 0 proves the schedule, and prints the outcome.
+func (c *rankCollectiveCmd) Run(ctx context.Context, std stdio) (err error) {
+	flags := &c.runFlags
+	s := &session{flags: flags, seen: c.seenFlags, std: std}
+	flags.apart = true
+	if _, err := c.load(ctx, std); err != nil { // it may set the number of ranks
+		return err
+	}
+	rank, err := c.position(flags, std.Getenv)
+	if err != nil {
+		return err
+	}
+	r, err := c.prepare(ctx, s)
+	defer func() { err = errors.Join(err, s.Input.Close()) }()
+	if err != nil {
+		return err
+	}
+	s.Job.Rank, s.Job.Params, s.Job.Link.Job = rank, r.params(), c.seatFlags.Job
+	s.Job.FromFile = r.file != nil
+	s.Job.Replies, s.Job.Acked = c.row.Broadcasts(), schedule.Acknowledged(s.Job.Algorithm)
+	if s.Outputs != nil {
+		s.Job.Output = s.Outputs[rank]
+	}
+	flags.announce(std)
+	if rank == 0 {
+		if s.proof, err = r.prove(ctx); err != nil {
+			return s.refuted(err)
+		}
+	}
+	t, err := s.takePart(ctx, c.opening(flags), progress{})
+	if err != nil || rank != 0 {
+		return err
+	}
+	return s.print(t)
+}
+
+// takePart does the work of this rank over the transport that open opens, and returns what
+// [takePart] returns. bar shows the progress.
+func (s *session) takePart(ctx context.Context, open crew.Opening, bar progress) (t *crew.Tally, err error) {
+	defer bar.clear()
+	s.Job.Log = waitLog(s.std)
+	res := crew.Resources{Input: s.Input, Schedule: s.flags.file, Open: open, Position: crew.NewPosition(s.Job.Rank), Log: s.flags.eventLog(s.std)}
+	trace, err := s.seen.openTrace()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, trace.close()) }()
+	res.Trace = trace.file()
+	pages, err := s.seen.showRank(ctx, res.Position, s.Job.Link.Coordinator, s.std)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, pages.close()) }()
+	t, err = crew.TakePart(ctx, &s.Job, res, pages.joined, bar.add)
+	return t, runError(err)
+}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/schedule"
+)
+
+// maxSize is the largest number of rules, and of actions, of a schedule that is built: about four
+// gigabytes.
+const maxSize = 1 << 25
+
+// far is a number of rules, or of actions, that is far beyond maxSize.
+const far = 4 * maxSize
+
+// sourceArgs name a schedule: an algorithm and its parameters, or a file.
+type sourceArgs struct {
+	Source string     `arg:"" name:"algorithm|file" complete:"algorithm,file" help:"Name of an algorithm, or a file that holds a schedule (- for standard input)."`
+	Ranks  *rankRange `short:"p" placeholder:"P" help:"Number of ranks; needed with an algorithm."`
+	paramFlags
+}
+
+// load returns the one schedule that the arguments name.
+func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) {
+	if a.isFile() {
+		in, err := await(ctx, func() (io.ReadCloser, error) { return a.open(std) })
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close() // read only: nothing to lose
+		std.work.does("reading " + a.Source)
+		return a.read(ctx, in)
+	}
+	spec, err := a.spec(std)
+	if err != nil {
+		return nil, err
+	}
+	std.work.does("building " + a.Source)
+	return await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
+}
+
+// ownRoot says that a schedule of a file can have no other root than its own.
+func ownRoot(file string, h *ir.Header) string {
+	if word := h.RootWord(); word != "" {
+		return fmt.Sprintf("%s has its own %s", file, word)
+	}
+	return file + " has no root"
+}
+
+// spec returns the algorithm that the arguments name.
+func (a *sourceArgs) spec(std stdio) (*schedule.Spec, error) {
+	a.dropIdle(std)
+	p, err := a.params(a.Source)
+	if err != nil {
+		return nil, err
+	}
+	if a.Ranks == nil {
+		return nil, fmt.Errorf("--ranks: needed for %s, such as -p 8", a.Source)
+	}
+	if p.Ranks, err = a.Ranks.one(); err != nil {
+		return nil, err
+	}
+	return newSpec(a.Source, p)
+}
+
+// dropIdle removes the flags that have no effect on the algorithm.
+func (a *sourceArgs) dropIdle(std stdio) {
+	if alg, err := algorithm(a.Source); err == nil {
+		a.paramFlags.dropIdle(alg.Collective, std)
+	}
+}
+
+// newSpec returns the algorithm with its parameters. It checks the parameters and the size of the
+// schedule.
+func newSpec(name string, p schedule.Params) (*schedule.Spec, error) {
+	spec, err := schedule.New(name, p)
+	if err != nil {
+		return nil, flagError(err)
+	}
+	full := spec.Params()
+	slots := int64(full.Ranks) * int64(full.Chunks)
+	rules, actions := spec.SizeAbout(far) // counting beyond maxSize may take seconds
+	if max(rules, actions) <= far {
+		rules, actions = spec.SizeUpTo(maxSize)
+	}
+	if max(rules, actions, slots/2) > maxSize {
+		return nil, fmt.Errorf("--ranks=%d: %s with %d chunks has more than %d rules or transfers; at most so many are built",
+			full.Ranks, name, full.Chunks, maxSize)
+	}
+	return spec, nil
+}
+
+// isFile reports whether the source is a file: it is not the name of an algorithm, and it exists or
+// has the name of a file.
+func (a *sourceArgs) isFile() bool {
+	named := func(alg schedule.Algorithm) bool { return alg.Name == a.Source }
+	if slices.ContainsFunc(schedule.Algorithms(), named) {
+		return false
+	}
+	switch filepath.Ext(a.Source) {
+	case ".json", ".txt", ".goal", ".xml":
+		return true
+	}
+	if a.Source == "-" {
+		return true
+	}
+	_, err := os.Stat(a.Source)
+	return err == nil && !a.meansAlgorithm()
+}
+
+// meansAlgorithm reports whether the source is the name of a directory, such as bcast, but was
+// probably meant to be an algorithm: there are algorithms with similar names.
+func (a *sourceArgs) meansAlgorithm() bool {
+	info, err := os.Stat(a.Source)
+	var name *schedule.NameError
+	_, noSuch := schedule.New(a.Source, schedule.Params{Ranks: 1})
+	return err == nil && info.IsDir() && errors.As(noSuch, &name) && len(name.Near) > 0
+}
+
+// open opens the file that the source names. It may block on a pipe.
+func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
+	if a.Source == "-" {
+		if isTerminal(std.In) {
+			fmt.Fprintln(std.Err, "schedgen: reading a schedule from the terminal; Ctrl-D ends it")
+		}
+		return io.NopCloser(&untilEOF{r: std.In}), nil
+	}
+	if form := a.writtenOnly(); form != "" {
+		return nil, fmt.Errorf("%s: format %s cannot be read back; text and json can", a.Source, form)
+	}
+	info, err := os.Stat(a.Source)
+	if err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory, not a file with a schedule", a.Source)
+	}
+	return os.Open(a.Source)
+}
+
+// writtenOnly returns the format that the file's name tells, if schedgen writes that format but
+// does not read it, and "" otherwise.
+func (a *sourceArgs) writtenOnly() string {
+	extension := strings.TrimPrefix(filepath.Ext(a.Source), ".")
+	for _, f := range emit.Formats() {
+		if f.Extension == extension && !slices.Contains([]string{"text", "json", "goal", "msccl"}, f.Name) {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// read reads the schedule of a file. The file holds its parameters, so flags for them are an error.
+func (a *sourceArgs) read(ctx context.Context, in io.Reader) (*ir.Schedule, error) {
+	name := a.Source
+	if name == "-" {
+		name = "standard input"
+	}
+	if a.Ranks != nil {
+		return nil, fmt.Errorf("--ranks: %s has its own", a.Source)
+	}
+	if flags := a.list(); len(flags) > 0 {
+		return nil, fmt.Errorf("--%s: %s has its own parameters", flags[0].name, a.Source)
+	}
+	return await(ctx, func() (*ir.Schedule, error) { return parse(in, name) })
+}
+
+// parse reads a schedule. Its first bytes tell the form.
+func parse(r io.Reader, name string) (*ir.Schedule, error) {
+	buf := bufio.NewReader(r)
+	switch form, err := sniff(name, buf); {
+	case err != nil:
+		return nil, err
+	case form != nil:
+		return nil, fmt.Errorf("%s: this is %s; only schedgen verify, sim and emit read it", name, form.name)
+	}
+	read := ir.ParseText
+	if looksLikeJSON(buf) {
+		read = ir.ParseJSON
+	}
+	s, err := read(buf)
+	if err != nil {
+		return nil, placed(name, err)
+	}
+	return s, nil
+}
+
+// reason returns the text of the error without its line.
+func reason(e *ir.ParseError) string {
+	if e.Path != "" {
+		return e.Path + ": " + e.Msg
+	}
+	return e.Msg
+}
+
+func looksLikeJSON(r *bufio.Reader) bool {
+	const blanks = 64 // before the first brace
+	head, err := r.Peek(1)
+	for n := 2; err == nil && n <= blanks && strings.IndexByte(" \t\r\n", head[len(head)-1]) >= 0; n++ {
+		head, err = r.Peek(n)
+	}
+	return len(head) > 0 && (head[len(head)-1] == '{' || head[len(head)-1] == '[')
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/schedgen/schedgen/verify"
+)
+
+// verifyCmd is the verb verify.
+type verifyCmd struct {
+	sourceArgs
+	As       string    `placeholder:"WHAT" complete:"claim" help:"Collective that a file of another program is to be: ${claims}; default what MSCCL XML says."`
+	Size     *byteSize `placeholder:"SIZE" help:"Length of a block of a GOAL file, such as the message of a broadcast; default the length in a comment of the file, else, for a broadcast, the most that any rank can receive."`
+	AllRoots bool      `help:"Prove every root or origin."`
+	Check    []string  `placeholder:"NAME" complete:"check" help:"Run only these checks: ${checks}."`
+	JSON     bool      `name:"json" help:"Print one object a line, for each schedule."`
+}
+
+// Help is the long help text.
+func (verifyCmd) Help() string {
+	var checks [][2]string
+	for _, c := range verify.Checks() {
+		checks = append(checks, [2]string{c.Name, c.Summary})
+	}
+	return `Runs checks that prove a schedule correct. With a range, such as -p 1..64, it proves the schedule for
+every number of ranks. For a check that fails it prints a counterexample, and the exit code is 1.
+
+Checks:
+
+` + table(checks) + `
+For a schedule that folds, "tree" is a digest of the trees by which it folds contributions. Two
+schedules with the same digest compute the same bits.
+
+A file of another program, GOAL text or MSCCL XML, is proved to be the collective of --as. MSCCL XML
+names its collective itself, unless that is "custom".
+
+Examples:
+
+  schedgen verify barrier/dissemination -p 1..64 --degree 2
+  schedgen verify barrier.goal --as barrier`
+}
+
+func checkNames() []string {
+	var names []string
+	for _, c := range verify.Checks() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Run proves the schedules that the arguments name and prints the results.
+func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
+	for _, name := range c.Check {
+		if err := oneOf("check", name, checkNames()); err != nil {
+			return err
+		}
+	}
+	var l looked
+	if c.isFile() {
+		var err error
+		if l, err = c.openSniffed(ctx, std); err != nil {
+			return err
+		}
+		defer l.file.Close() // read only: nothing to lose
+		if l.form != nil {
+			return c.verifyForeign(ctx, std, l)
+		}
+	}
+	switch {
+	case c.As != "":
+		return fmt.Errorf("--as: %s is a schedule of schedgen, which names its collective itself; the flag is for GOAL and MSCCL XML", c.Source)
+	case c.Size != nil:
+		return fmt.Errorf("--size: %s is not GOAL", c.Source)
+	}
+	c.dropIdle(std)
+	jobs, err := c.jobs(ctx, l.in)
+	if err != nil {
+		return err
+	}
+	out := c.printer(std, jobs.len())
+	bar, begin := c.progress(ctx, std, jobs.len())
+	failed, applied := 0, false
+	for prove := range jobs.all(begin, c.Check) {
+		report, err := await(ctx, prove)
+		bar.clear()
+		if err != nil {
+			return err
+		}
+		if report.Err() != nil {
+			failed++
+		}
+		applied = applied || slices.ContainsFunc(report.Results, func(res verify.Result) bool { return res.Applies })
+		if err := out.report(report); err != nil {
+			return err
+		}
+		bar.advance()
+	}
+	bar.clear()
+	if !applied {
+		return fmt.Errorf("--check=%s: does not apply to %s: nothing is proved", strings.Join(c.Check, ","), c.Source)
+	}
+	return c.finish(out, failed, jobs.len())
+}
+
+// progress returns a bar and a function to call before each check. The steps of the bar are the
+// schedules, or the checks of a single schedule.
+func (c *verifyCmd) progress(ctx context.Context, std stdio, schedules int) (bar progress, begin func(check string)) {
+	if schedules > 1 {
+		return newProgress(std, schedules, "proving"), func(string) {}
+	}
+	steps := 3 + len(verify.Checks()) // building, what ranks have in common, the checks, and one more so that the bar is full only at the end
+	bar = newProgress(std, steps, "building", progressbar.OptionThrottle(0), progressbar.OptionSetRenderBlankState(true))
+	return bar, func(check string) {
+		if ctx.Err() == nil { // after an interrupt the abandoned check may still run
+			bar.begin("proving " + check)
+		}
+	}
+}
+
+func (c *verifyCmd) finish(out reportPrinter, failed, total int) error {
+	if err := out.close(failed, total); err != nil {
+		return err
+	}
+	switch {
+	case failed == 0:
+		return nil
+	case total == 1:
+		return &noError{"not verified"}
+	}
+	return &noError{fmt.Sprintf("%d of %d schedules not verified", failed, total)}
+}
+
+// jobs returns the schedules to be proved.
+func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
+	if c.isFile() {
+		s, err := c.read(ctx, file)
+		if err == nil && c.AllRoots {
+			err = fmt.Errorf("--all-roots: %s", ownRoot(c.Source, &s.Header))
+		}
+		return &jobs{file: s}, err
+	}
+	p, err := c.params(c.Source)
+	if err != nil {
+		return nil, err
+	}
+	if c.Ranks == nil {
+		return nil, fmt.Errorf("--ranks: needed for %s, such as -p 8 or -p 1..64", c.Source)
+	}
+	j := &jobs{name: c.Source, params: p, ranks: *c.Ranks}
+	if j.allRoots, err = c.everyRoot(); err != nil {
+		return nil, err
+	}
+	return j, j.check()
+}
+
+// dropIdle removes the flags that have no effect on the algorithm.
+func (c *verifyCmd) dropIdle(std stdio) {
+	c.sourceArgs.dropIdle(std)
+	if alg, err := algorithm(c.Source); err == nil && c.AllRoots && !takes(&alg, "root") {
+		std.idle("all-roots", noRoot(alg.Collective))
+		c.AllRoots = false
+	}
+}
+
+// everyRoot reports whether all roots are proved: with --all-roots, and for a rootless algorithm
+// unless a flag gives an origin.
+func (c *verifyCmd) everyRoot() (bool, error) {
+	alg, err := algorithm(c.Source)
+	rooted := c.Root != nil || c.Origin != nil
+	switch {
+	case err != nil:
+		return false, err
+	case c.AllRoots && rooted:
+		return false, errors.New("--all-roots: not with --root or --origin")
+	}
+	return c.AllRoots || rowOf(alg.Collective).Origin && !rooted, nil
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/stretchr/testify/require"
+)
+
+// A verb that computes tells what it does after two seconds of silence, until it prints or ends.
+func TestWorkShowsAfterSilence(t *testing.T) {
+	for name, last := range map[string]func(w *work, stop func()){
+		"end":    func(_ *work, stop func()) { stop() },
+		"output": func(w *work, stop func()) { w.end(); time.Sleep(time.Minute); stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out strings.Builder
+				w := &work{doing: "computing", begin: func() progress {
+					return progress{progressbar.NewOptions(-1, progressbar.OptionSetWriter(&out), progressbar.OptionSetSpinnerChangeInterval(0))}
+				}}
+				text := func() string { // passing time does not order memory accesses, but a lock does
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					return out.String()
+				}
+				stop := w.watch()
+				w.does("building bcast/chain")
+				time.Sleep(silence - 1)
+				synctest.Wait()
+				require.Empty(t, text())
+				time.Sleep(2 * time.Nanosecond)
+				synctest.Wait()
+				require.Contains(t, text(), "building bcast/chain")
+				w.does("drawing bcast/chain")
+				time.Sleep(silence)
+				synctest.Wait()
+				require.Contains(t, text(), "drawing bcast/chain")
+				shown := text()
+				last(w, stop)
+				synctest.Wait()
+				require.NotContains(t, strings.TrimPrefix(text(), shown), "drawing", "nothing after the end")
+			})
+		})
+	}
+}
+
+// The verbs about schedules compute, so all of them show their work and end when interrupted.
+func TestVerbsThatCompute(t *testing.T) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[cli]()) {
+		if f.Tag.Get("group") == "schedules" {
+			_, computes := f.Tag.Lookup("computes")
+			require.True(t, computes, f.Name)
+		}
+	}
+	var w *work // of verbs that do not compute
+	w.does("anything")
+	w.clear()
+	w.end()
+}

@@ -1,0 +1,251 @@
+package schedule
+
+import (
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Two trees (P. Sanders, J. Speck and J. L. Träff, Two-tree algorithms for full bandwidth
+// broadcast, reduction and scan, 2009; also NCCL's double binary tree). The hosts except the root's
+// are the nodes 1 … n of two binary trees, and each node is a leaf of at least one of them. Even
+// chunks take the first tree and odd chunks the second. A node that passes the chunks of one tree on
+// to two others is a leaf for the others. So of each two chunks it receives both and sends one
+// twice, and the links of all nodes are busy in both directions. A chain does the same, but needs n
+// steps for the first chunk, where the trees need log n.
+//
+// In the first tree the odd nodes are the leaves. A node whose lowest bit is b lies b/2 beside its
+// children, so the nodes of a sub-tree follow each other: a node, those to its left and those to
+// its right are in order. The second tree is the same tree of the nodes 2 … n+1, named 1 … n.
+
+// twoTrees are the trees of nodes 1 … n, by number.
+type twoTrees int
+
+// shift returns by how much the nodes of a tree are named less than in the pattern.
+func (n twoTrees) shift(tree int) int { return tree & 1 }
+
+// top returns the root of a tree.
+func (n twoTrees) top(tree int) int {
+	s := n.shift(tree)
+	p2, _ := powerBelow(int(n) + s)
+	return p2 - s
+}
+
+// children returns the nodes below a node, 0 if there is none: the lower and the higher one.
+func (n twoTrees) children(tree, node int) (lower, higher int) {
+	s := n.shift(tree)
+	i, last := node+s, int(n)+s
+	half := (i & -i) / 2
+	if half == 0 {
+		return 0, 0
+	}
+	lower = i - half - s // 0 if the pattern's node 1 is no node of the second tree
+	for half > 0 && i+half > last {
+		half /= 2
+	}
+	if half > 0 {
+		higher = i + half - s
+	}
+	return lower, higher
+}
+
+// parent returns the node above a node, or 0 above the top.
+func (n twoTrees) parent(tree, node int) int {
+	s := n.shift(tree)
+	i, last := node+s, int(n)+s
+	low := i & -i
+	switch {
+	case node == n.top(tree):
+		return 0
+	case i&(2*low) == 0 && i+low <= last:
+		return i + low - s
+	}
+	return i - low - s
+}
+
+// chunksOf returns how many of chunks chunks take a tree.
+func chunksOf(tree, chunks int) int { return (chunks + 1 - tree&1) / 2 }
+
+func bcastTwoTree() Algorithm {
+	return Algorithm{
+		Name:       "bcast/two-tree",
+		Collective: Bcast,
+		Paper:      "Sanders 2009",
+		Summary:    "even chunks down one binary tree, odd chunks down another, whose inner nodes are the first's leaves",
+		Messages:   "F(P-1) puts",
+		Params:     bcastParams(),
+		write:      writeBcastTwoTree,
+	}
+}
+
+func writeBcastTwoTree(n *node, a *arena) ir.Program {
+	if n.isMaster() && n.isRoot() {
+		a.wait(ir.Enter)
+		for f := range n.chunks {
+			a.putDown(n, f, n.v)
+		}
+		a.rule(a.span(0, 1))
+		return a.program(n, 0, a.span(0, 1))
+	}
+	a.waitChunks(n.chunks)
+	for f := range n.chunks {
+		if n.isMaster() {
+			a.putDown(n, f, n.v)
+			a.rule(a.span(f, f+1))
+		}
+	}
+	return a.program(n, 0, a.span(0, n.chunks))
+}
+
+// putDown adds the puts of chunk f to the ranks below node, and to the slaves.
+func (a *arena) putDown(n *node, f, node int) {
+	trees := twoTrees(n.hosts - 1)
+	switch {
+	case trees == 0:
+	case node == 0:
+		a.put(ir.Chunk(f), n.master(trees.top(f)))
+	default:
+		lower, higher := trees.children(f, node)
+		for _, child := range [2]int{lower, higher} {
+			if child != 0 {
+				a.put(ir.Chunk(f), n.master(child))
+			}
+		}
+	}
+	a.share(n, f)
+}
+
+func reduceTwoTree() Algorithm {
+	return Algorithm{
+		Name:       "reduce/two-tree",
+		Collective: Reduce,
+		Paper:      "Sanders 2009",
+		Summary:    "even chunks are folded up one binary tree, odd chunks up another, whose inner nodes are the first's leaves",
+		Messages:   "F(P-1) puts",
+		Params:     rootedParams(),
+		InPlace:    true,
+		write:      writeReduceTwoTree,
+	}
+}
+
+func writeReduceTwoTree(n *node, a *arena) ir.Program {
+	home := n.homeOf()
+	for f := range n.chunks {
+		c := n.ofChunk(f)
+		a.foldUp(n, &c, f, home)
+		if n.isMaster() && n.v == home {
+			a.putHome(n, &c)
+		}
+		a.lastRule()
+	}
+	return a.reducedProgram(n)
+}
+
+// allreduceTwoTree folds up to rank 0 and takes the result down again. Rank 0 comes before all
+// nodes, and the nodes of a sub-tree follow each other, so contributions stay in the order of the
+// ranks.
+func allreduceTwoTree() Algorithm {
+	return Algorithm{
+		Name:       "allreduce/two-tree",
+		Collective: Allreduce,
+		Paper:      "Sanders 2009",
+		Summary:    "even chunks are folded up one binary tree to rank 0 and go down again, odd chunks take another, whose inner nodes are the first's leaves",
+		Messages:   "2F(P-1) puts",
+		Params:     unrootedParams(),
+		InPlace:    true,
+		RankOrder:  true,
+		write:      writeAllreduceTwoTree,
+	}
+}
+
+func writeAllreduceTwoTree(n *node, a *arena) ir.Program {
+	for f := range n.chunks {
+		c := n.ofChunk(f)
+		a.foldUp(n, &c, f, 0)
+		if n.isMaster() {
+			from := a.begin()
+			a.uses(from, ir.Chunk(f))
+			a.putDown(n, f, n.v)
+			a.end(from)
+		}
+	}
+	return a.foldedProgram(n, 0, n.chunks)
+}
+
+// foldUp writes the rules by which chunk f climbs its tree to the master of virtual rank home, where
+// it becomes the result. A node is an inner node of one tree at most. So its partial results of the
+// chunks that take this tree follow those of its host: first the lower children's, then the higher
+// children's, then those that it makes.
+func (a *arena) foldUp(n *node, c *layer, f, home int) {
+	if !n.isMaster() {
+		a.contributeTo(n, c)
+		return
+	}
+	trees := twoTrees(n.hosts - 1)
+	have := n.slot(a.contribution(n, c, n.hosts == 1), f)
+	node := nodeOf(n.v, home)
+	if node == 0 {
+		if trees > 0 {
+			theirs := n.partial(n.ofHost(home), f)
+			if home == 0 {
+				a.foldTwo(ir.Chunk(f), have, theirs)
+			} else {
+				a.foldTwo(ir.Chunk(f), theirs, have)
+			}
+		}
+		return
+	}
+	lower, higher := trees.children(f, node)
+	if lower != 0 || higher != 0 {
+		var operands [3]ir.Slot
+		all := operands[:0]
+		if lower != 0 {
+			all = append(all, n.ofTree(n.v, 0, f))
+		}
+		all = append(all, have)
+		if higher != 0 {
+			all = append(all, n.ofTree(n.v, count(lower != 0), f))
+		}
+		made := n.ofTree(n.v, len(all)-1, f)
+		from := a.begin()
+		for _, s := range all {
+			a.uses(from, s)
+		}
+		a.fold(made, all...)
+		a.end(from)
+		have = made
+	}
+	parent := trees.parent(f, node)
+	to := hostOf(parent, home)
+	if parent == 0 {
+		a.putAs(have, n.master(to), n.partial(n.ofHost(home), f))
+		return
+	}
+	first, _ := trees.children(f, parent)
+	a.putAs(have, n.master(to), n.ofTree(to, count(first != 0 && first != node), f))
+}
+
+// ofTree returns partial result i of an inner node for chunk f.
+func (n *node) ofTree(v, i, f int) ir.Slot {
+	return ir.Value(n.ofHost(v)*n.vector + i*chunksOf(f, n.chunks) + f/2)
+}
+
+// nodeOf returns the node of virtual rank v, 0 for home. The nodes are in the order of the hosts.
+func nodeOf(v, home int) int {
+	switch {
+	case v == home:
+		return 0
+	case v < home:
+		return v + 1
+	}
+	return v
+}
+
+// hostOf is the inverse of nodeOf.
+func hostOf(node, home int) int {
+	switch {
+	case node == 0:
+		return home
+	case node <= home:
+		return node - 1
+	}
+	return node
+}
