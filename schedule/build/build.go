@@ -18,9 +18,13 @@ type Builder struct {
 	inputs int // parts of each rank's contribution, 0 if nothing is folded
 	names  map[name]string
 
-	pieces []piece
-	steps  []step
-	of     []int32 // the pieces of all steps
+	pieces list[piece]
+	steps  list[step]
+	of     list[int32] // the pieces of all steps
+	taken  []int32     // see operands
+
+	late  map[int32][]int32 // by piece: what a rank waits for besides, see After
+	where map[int32]uintptr // by step: the call, if it may be wrong
 }
 
 // MaxActions is the largest number of pieces, and of steps, that a Builder takes.
@@ -42,7 +46,6 @@ type piece struct {
 	slot ir.Slot // None until the schedule is written, unless the slot is known before
 	src  int32   // the piece from which it was put, multicast or postponed, or -1
 	made int32   // the step that makes it, or -1
-	late []int32 // what a rank waits for besides the piece: see After
 }
 
 type kind uint8
@@ -65,7 +68,6 @@ type step struct {
 	n     int32
 	out   int32 // the first of the pieces that it makes, one for each operand or rank
 	after int32 // of a repair
-	where uintptr
 }
 
 type doing uint8
@@ -184,9 +186,11 @@ func (b *Builder) Param(name string) int {
 func (b *Builder) Chunk(rank, k int) Piece {
 	b.checkRank(rank)
 	switch {
+	case b.h.Chunks == 0:
+		b.fail("Chunk(%d, %d): there are no chunks", rank, k)
 	case k < 0 || k >= b.h.Chunks:
 		b.fail("Chunk(%d, %d): the chunks are 0 … %d", rank, k, b.h.Chunks-1)
-	case b.h.HasMessage() && b.h.FoldedRanks(k) > 0:
+	case b.h.Folds() && k >= b.h.QuestionChunks():
 		return b.piece(piece{rank: int32(rank), kind: input, part: int32(b.h.InputOf(k)), slot: ir.Input(b.h.InputOf(k)), src: -1, made: -1})
 	case b.h.HasMessage() && !b.h.Holds(rank, k):
 		b.fail("Chunk(%d, %d): rank %d does not hold chunk %d at enter", rank, k, rank, k)
@@ -211,8 +215,8 @@ func (b *Builder) Signal(from, to int, after ...Piece) Piece {
 	if len(after) == 0 {
 		after = []Piece{b.Enter(from)}
 	}
-	b.step(step{do: signals, rank: int32(from), to: int32(to), out: int32(len(b.pieces))}, after...)
-	return b.piece(piece{rank: int32(to), kind: signal, part: -1, src: -1, made: int32(len(b.steps) - 1)})
+	b.step(step{do: signals, rank: int32(from), to: int32(to), out: int32(b.pieces.n)}, after...)
+	return b.piece(piece{rank: int32(to), kind: signal, part: -1, src: -1, made: int32(b.steps.n - 1)})
 }
 
 // Repair makes up for a lost multicast. p is either of these:
@@ -229,9 +233,9 @@ func (b *Builder) Repair(p Piece, from, after int) {
 	if after < 0 || after > ir.MaxAfter {
 		b.fail("Repair: after %d: must be in 0 … %d", after, ir.MaxAfter)
 	}
-	at := b.pieces[p.id]
+	at := b.pieces.at(p.id)
 	b.checkTo("Repair", from, int(at.rank))
-	if _, ok := b.repaired(&at, int32(from)); !ok {
+	if _, ok := b.repaired(at, int32(from)); !ok {
 		b.fail("Repair: the piece is neither a chunk that was multicast nor a signal of rank %d after such a chunk", from)
 	}
 	b.step(step{do: repairs, rank: at.rank, to: int32(from), after: int32(after)}, p)
@@ -243,14 +247,14 @@ func (b *Builder) repaired(p *piece, from int32) (cast int32, ok bool) {
 	case p.made < 0:
 		return 0, false
 	case p.kind != signal:
-		return p.made, b.steps[p.made].do == multicasts
+		return p.made, b.steps.at(p.made).do == multicasts
 	}
-	s := &b.steps[p.made]
+	s := b.steps.at(p.made)
 	if s.rank != from {
 		return 0, false
 	}
 	for _, id := range b.operands(s) {
-		if made := b.pieces[id].made; made >= 0 && b.steps[made].do == multicasts {
+		if made := b.pieces.at(id).made; made >= 0 && b.steps.at(made).do == multicasts {
 			return made, true
 		}
 	}
@@ -273,50 +277,61 @@ func PutTogether(rank int, pieces ...Piece) []Piece {
 	if len(pieces) == 0 || pieces[0].b == nil {
 		panic(&misuse{caller() + ": PutTogether: no piece"})
 	}
-	return pieces[0].b.put("PutTogether", rank, pieces...)
+	b := pieces[0].b
+	b.checkPut("PutTogether", int(b.pieces.at(pieces[0].id).rank), rank, pieces...)
+	arrived := make([]Piece, len(pieces))
+	for i, p := range pieces {
+		arrived[i] = b.arrive(p, rank)
+	}
+	return arrived
 }
 
 // PutTo puts p to another rank when p is there. It returns the same data at that rank.
 func (p Piece) PutTo(rank int) Piece {
 	p.checked("PutTo")
-	return p.b.put("PutTo", rank, p)[0]
+	b := p.b
+	b.checkPut("PutTo", int(b.pieces.at(p.id).rank), rank, p)
+	return b.arrive(p, rank)
 }
 
-func (b *Builder) put(call string, to int, pieces ...Piece) []Piece {
-	b.check(call, pieces[0])
-	from := int(b.pieces[pieces[0].id].rank)
-	b.checkTo(call, from, to)
+// checkPut notes the put of pieces of rank from in one message.
+func (b *Builder) checkPut(call string, from, to int, pieces ...Piece) {
+	b.checkRank(to)
+	if from == to {
+		b.fail("%s: from rank %d to itself", call, from)
+	}
 	for _, p := range pieces {
 		b.checkAt(call, p, from)
-		if b.pieces[p.id].part < 0 {
+		if b.pieces.at(p.id).part < 0 {
 			b.fail("%s: a signal or an enter has no data; Signal sends one", call)
 		}
 	}
-	b.step(step{do: puts, rank: int32(from), to: int32(to), out: int32(len(b.pieces))}, pieces...)
-	arrived := make([]Piece, len(pieces))
-	for i, p := range pieces {
-		at := b.pieces[p.id]
-		there := piece{rank: int32(to), kind: chunk, part: at.part, slot: ir.Chunk(int(at.part)), src: p.id, made: int32(len(b.steps) - 1)}
-		if at.kind == input || at.kind == partial {
-			there.kind, there.slot = partial, ir.None
-		}
-		arrived[i] = b.piece(there)
+	b.step(step{do: puts, rank: int32(from), to: int32(to), out: int32(b.pieces.n)}, pieces...)
+}
+
+// arrive returns p at the rank to which the last step puts it.
+func (b *Builder) arrive(p Piece, to int) Piece {
+	at := b.pieces.at(p.id)
+	there := piece{rank: int32(to), kind: chunk, part: at.part, slot: ir.Chunk(int(at.part)), src: p.id, made: int32(b.steps.n - 1)}
+	if at.kind == input || at.kind == partial {
+		there.kind, there.slot = partial, ir.None
 	}
-	return arrived
+	return b.piece(there)
 }
 
 // Mcast multicasts p, a chunk, when p is there. It returns the chunk at each rank, by rank; at p's
 // rank it is p itself.
 func (p Piece) Mcast() []Piece {
 	p.checked("Mcast")
-	b, at := p.b, p.b.pieces[p.id]
+	b, at := p.b, p.b.pieces.at(p.id)
 	if at.part < 0 || at.kind == input {
 		b.fail("Mcast: only a chunk or a result can be multicast")
 	}
-	b.step(step{do: multicasts, rank: at.rank, out: int32(len(b.pieces)), where: callerPC()}, p)
+	b.note()
+	b.step(step{do: multicasts, rank: at.rank, out: int32(b.pieces.n)}, p)
 	arrived := make([]Piece, b.h.Ranks)
 	for rank := range arrived {
-		there := piece{rank: int32(rank), kind: chunk, part: at.part, slot: ir.Chunk(int(at.part)), src: p.id, made: int32(len(b.steps) - 1)}
+		there := piece{rank: int32(rank), kind: chunk, part: at.part, slot: ir.Chunk(int(at.part)), src: p.id, made: int32(b.steps.n - 1)}
 		if at.kind == partial {
 			there.kind, there.slot = partial, ir.None
 		}
@@ -330,32 +345,33 @@ func (p Piece) Mcast() []Piece {
 // and belong to the same part of the vector. Without others it copies p.
 func (p Piece) Fold(others ...Piece) Piece {
 	p.checked("Fold")
-	b, at := p.b, p.b.pieces[p.id]
+	b, at := p.b, p.b.pieces.at(p.id)
 	all := append([]Piece{p}, others...)
 	for _, q := range all {
 		b.checkAt("Fold", q, int(at.rank))
-		switch has := b.pieces[q.id]; {
+		switch has := b.pieces.at(q.id); {
 		case has.kind != input && has.kind != partial:
 			b.fail("Fold: an operand is neither a contribution nor folded from one")
 		case has.part != at.part:
 			b.fail("Fold: part %d of the vector with part %d", at.part, has.part)
 		}
 	}
-	b.step(step{do: folds, rank: at.rank, out: int32(len(b.pieces))}, all...)
-	return b.piece(piece{rank: at.rank, kind: partial, part: at.part, src: -1, made: int32(len(b.steps) - 1)})
+	b.step(step{do: folds, rank: at.rank, out: int32(b.pieces.n)}, all...)
+	return b.piece(piece{rank: at.rank, kind: partial, part: at.part, src: -1, made: int32(b.steps.n - 1)})
 }
 
 // Result says that p is what its rank wants for its chunk at the end. It is needed in collectives
 // that fold; elsewhere a rank wants a chunk as it comes.
 func (p Piece) Result() {
 	p.checked("Result")
-	b, at := p.b, p.b.pieces[p.id]
-	if k := b.wanted(&at); k < 0 {
+	b, at := p.b, p.b.pieces.at(p.id)
+	if k := b.wanted(at); k < 0 {
 		b.fail("Result: rank %d wants no such chunk", at.rank)
 	}
-	b.step(step{do: results, rank: at.rank, out: int32(len(b.pieces)), where: callerPC()}, p)
+	b.note()
+	b.step(step{do: results, rank: at.rank, out: int32(b.pieces.n)}, p)
 	if at.kind == input || at.kind == partial { // it may have to be copied
-		b.piece(piece{rank: at.rank, kind: partial, part: at.part, src: -1, made: int32(len(b.steps) - 1)})
+		b.piece(piece{rank: at.rank, kind: partial, part: at.part, src: -1, made: int32(b.steps.n - 1)})
 	}
 }
 
@@ -383,43 +399,64 @@ func (b *Builder) wanted(p *piece) int {
 // After returns the same piece, to be used only when others, which are at the same rank, are there.
 func (p Piece) After(others ...Piece) Piece {
 	p.checked("After")
-	b, at := p.b, p.b.pieces[p.id]
-	late := slices.Clone(at.late)
+	b, at := p.b, p.b.pieces.at(p.id)
+	late := slices.Clone(b.late[p.id])
 	for _, q := range others {
 		b.checkAt("After", q, int(at.rank))
 		late = append(late, q.id)
 	}
-	at.src, at.late = p.id, late
-	return b.piece(at)
+	copied := *at
+	copied.src = p.id
+	after := b.piece(copied)
+	if b.late == nil {
+		b.late = make(map[int32][]int32)
+	}
+	b.late[after.id] = late
+	return after
 }
 
 // Rank returns the rank at which p is.
 func (p Piece) Rank() int {
 	p.checked("Rank")
-	return int(p.b.pieces[p.id].rank)
+	return int(p.b.pieces.at(p.id).rank)
 }
 
 // piece notes a piece.
 func (b *Builder) piece(p piece) Piece {
-	if len(b.pieces) >= MaxActions {
+	if b.pieces.n >= MaxActions {
 		b.Refuse("%s among %d ranks takes more than %d pieces; at most so many are built", b.h.Name(), b.h.Ranks, MaxActions)
 	}
-	b.pieces = append(b.pieces, p)
-	return Piece{b, int32(len(b.pieces) - 1)}
+	b.pieces.append(p)
+	return Piece{b, int32(b.pieces.n) - 1}
+}
+
+// note notes the call by which the next step is made, which may turn out to be wrong.
+func (b *Builder) note() {
+	if b.where == nil {
+		b.where = make(map[int32]uintptr)
+	}
+	b.where[int32(b.steps.n)] = callerPC()
 }
 
 func (b *Builder) step(s step, operands ...Piece) {
-	if len(b.of)+len(operands) > math.MaxInt32 || len(b.steps) >= MaxActions {
+	if b.of.n+len(operands) > math.MaxInt32 || b.steps.n >= MaxActions {
 		b.Refuse("%s among %d ranks takes more than %d steps; at most so many are built", b.h.Name(), b.h.Ranks, MaxActions)
 	}
-	s.first, s.n = int32(len(b.of)), int32(len(operands))
+	s.first, s.n = int32(b.of.n), int32(len(operands))
 	for _, p := range operands {
-		b.of = append(b.of, p.id)
+		b.of.append(p.id)
 	}
-	b.steps = append(b.steps, s)
+	b.steps.append(s)
 }
 
-func (b *Builder) operands(s *step) []int32 { return b.of[s.first : s.first+s.n] }
+// operands returns the pieces that a step takes, valid until the next call.
+func (b *Builder) operands(s *step) []int32 {
+	b.taken = b.taken[:0]
+	for i := range s.n {
+		b.taken = append(b.taken, *b.of.at(s.first + i))
+	}
+	return b.taken
+}
 
 func (b *Builder) checkRank(rank int) {
 	if rank < 0 || rank >= b.h.Ranks {
@@ -451,28 +488,24 @@ func (p Piece) checked(call string) {
 
 func (b *Builder) checkAt(call string, p Piece, rank int) {
 	b.check(call, p)
-	if at := b.pieces[p.id].rank; int(at) != rank {
+	if at := b.pieces.at(p.id).rank; int(at) != rank {
 		b.fail("%s: the piece is at rank %d, not at rank %d", call, at, rank)
 	}
 }
 
-// caller returns the file and line of the call of this package in which the caller is.
+// caller returns the file and line of the call of this package in which the caller is, or where a
+// panic began.
 func caller() string { return lineOf(callerPC()) }
 
 func callerPC() uintptr {
 	var pcs [32]uintptr
 	n := goruntime.Callers(1, pcs[:])
 	for i, pc := range pcs[:n] {
-		if f := goruntime.FuncForPC(pc - 1); !isOurs(f) {
+		if f := goruntime.FuncForPC(pc - 1); f != nil && !strings.HasPrefix(f.Name(), pkgPath+".") && !strings.HasPrefix(f.Name(), "runtime.") {
 			return pcs[i]
 		}
 	}
 	return 0
-}
-
-// isOurs reports whether f is a function of this package.
-func isOurs(f *goruntime.Func) bool {
-	return f != nil && strings.HasPrefix(f.Name(), pkgPath+".")
 }
 
 // pkgPath is the path of this package.

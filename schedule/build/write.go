@@ -13,6 +13,11 @@ type writer struct {
 	s     *ir.Schedule
 	ranks []rankWriter
 	when  []ir.Slot // scratch
+	do    []ir.Action
+	has   marks // see finish
+
+	slots   slab[ir.Slot]
+	actions slab[ir.Action]
 }
 
 // rankWriter is what the writer knows of a rank.
@@ -26,9 +31,16 @@ type rankWriter struct {
 // schedule writes the schedule.
 func (b *Builder) schedule() (*ir.Schedule, error) {
 	w := &writer{Builder: b, s: &ir.Schedule{Header: b.h, Programs: empty(b.h.Ranks)}, ranks: make([]rankWriter, b.h.Ranks)}
+	rules := make([]int, b.h.Ranks) // at most so many
+	for i := range int32(b.steps.n) {
+		rules[b.steps.at(i).rank]++
+	}
+	for rank := range w.s.Programs {
+		w.s.Programs[rank].Rules = make([]ir.Rule, 0, rules[rank])
+	}
 	copied := w.chooseResults()
-	for i := range b.steps {
-		s := &b.steps[i]
+	for i := range int32(b.steps.n) {
+		s := b.steps.at(i)
 		switch s.do {
 		case puts:
 			w.put(s)
@@ -37,7 +49,7 @@ func (b *Builder) schedule() (*ir.Schedule, error) {
 		case folds:
 			w.fold(s)
 		case results:
-			if copied[int32(i)] {
+			if copied[i] {
 				w.fold(s)
 			}
 		case signals:
@@ -63,32 +75,32 @@ func (w *writer) chooseResults() (copied map[int32]bool) {
 	copied = make(map[int32]bool)
 	type wish struct{ rank, chunk int }
 	said := make(map[wish]bool)
-	for i := range w.steps {
-		s := &w.steps[i]
+	for i := range int32(w.steps.n) {
+		s := w.steps.at(i)
 		switch {
 		case s.do == results:
 			id := w.operands(s)[0]
-			p := &w.pieces[id]
+			p := w.pieces.at(id)
 			k := w.wanted(p)
 			if at := (wish{int(p.rank), k}); said[at] {
-				panic(&misuse{lineOf(s.where) + ": Result: rank " + strconv.Itoa(int(p.rank)) + " has a result for " + ir.Chunk(k).String() + " already"})
+				panic(&misuse{lineOf(w.where[i]) + ": Result: rank " + strconv.Itoa(int(p.rank)) + " has a result for " + ir.Chunk(k).String() + " already"})
 			} else {
 				said[at] = true
 			}
 			if (p.kind == input || p.kind == partial) && !w.becomes(id, ir.Chunk(k)) {
-				copied[int32(i)] = true
-				w.pieces[s.out].slot = ir.Chunk(k)
+				copied[i] = true
+				w.pieces.at(s.out).slot = ir.Chunk(k)
 			}
 		}
 	}
-	for i := range w.steps {
-		if s := &w.steps[i]; s.do == multicasts {
+	for i := range int32(w.steps.n) {
+		if s := w.steps.at(i); s.do == multicasts {
 			id := w.operands(s)[0]
-			if p := &w.pieces[id]; p.kind == partial && p.slot == ir.None {
-				panic(&misuse{lineOf(s.where) + ": Mcast: only a chunk can be multicast, or what a rank wants as its result"})
+			if p := w.pieces.at(id); p.kind == partial && p.slot == ir.None {
+				panic(&misuse{lineOf(w.where[i]) + ": Mcast: only a chunk can be multicast, or what a rank wants as its result"})
 			} else if p.kind == partial {
 				for rank := range w.h.Ranks {
-					w.pieces[int(s.out)+rank].slot = p.slot
+					w.pieces.at(s.out + int32(rank)).slot = p.slot
 				}
 			}
 		}
@@ -100,7 +112,7 @@ func (w *writer) chooseResults() (copied map[int32]bool) {
 func (w *writer) becomes(id int32, c ir.Slot) bool {
 	var way []int32
 	for {
-		p := &w.pieces[id]
+		p := w.pieces.at(id)
 		if p.kind == input || p.slot != ir.None && p.slot != c {
 			return false
 		}
@@ -111,15 +123,15 @@ func (w *writer) becomes(id int32, c ir.Slot) bool {
 		id = p.src
 	}
 	for _, id := range way {
-		w.pieces[id].slot = c
+		w.pieces.at(id).slot = c
 	}
 	return true
 }
 
 // slot returns the slot of a piece at its rank.
 func (w *writer) slot(id int32) ir.Slot {
-	p := &w.pieces[id]
-	if p.slot == ir.None && p.src >= 0 && w.pieces[p.src].rank == p.rank { // see After
+	p := w.pieces.at(id)
+	if p.slot == ir.None && p.src >= 0 && w.pieces.at(p.src).rank == p.rank { // see After
 		return w.slot(p.src)
 	}
 	return p.slot
@@ -138,7 +150,7 @@ func (w *writer) premises(operands []int32) []ir.Slot {
 }
 
 func (w *writer) premise(id int32) {
-	p := &w.pieces[id]
+	p := w.pieces.at(id)
 	switch p.kind {
 	case held, enter:
 		w.when = append(w.when, ir.Enter)
@@ -152,7 +164,7 @@ func (w *writer) premise(id int32) {
 	default:
 		w.when = append(w.when, w.slot(id))
 	}
-	for _, late := range p.late {
+	for _, late := range w.late[id] {
 		w.premise(late)
 	}
 }
@@ -178,7 +190,7 @@ func (w *writer) addTo(rank int32, when []ir.Slot, sends bool, do []ir.Action) {
 		(*rules)[at].Do = append((*rules)[at].Do, do...)
 	} else {
 		at = len(*rules)
-		*rules = append(*rules, ir.Rule{When: slices.Clone(when), Do: slices.Clone(do)})
+		*rules = append(*rules, ir.Rule{When: w.slots.clone(when), Do: w.actions.clone(do)})
 	}
 	if sends {
 		r.sent = max(r.sent, at+1)
@@ -194,9 +206,9 @@ func joins(r *ir.Rule, when []ir.Slot) bool {
 
 func (w *writer) put(s *step) {
 	of := w.operands(s)
-	do := make([]ir.Action, len(of))
+	do := w.room(len(of))
 	for i, id := range of {
-		there := &w.pieces[int(s.out)+i]
+		there := w.pieces.at(s.out + int32(i))
 		do[i] = ir.Action{Op: ir.Put, Joins: i > 0, Slot: w.slot(id), To: s.to}
 		if there.kind == partial && there.slot != do[i].Slot {
 			there.slot = w.value(s.to)
@@ -204,6 +216,12 @@ func (w *writer) put(s *step) {
 		}
 	}
 	w.add(s.rank, of, true, do...)
+}
+
+// room returns n actions to be filled in, valid until the next call.
+func (w *writer) room(n int) []ir.Action {
+	w.do = slices.Grow(w.do[:0], n)[:n]
+	return w.do
 }
 
 // value returns the next partial result of rank.
@@ -219,11 +237,11 @@ func (w *writer) multicast(s *step) {
 }
 
 func (w *writer) fold(s *step) {
-	of, out := w.operands(s), &w.pieces[s.out]
+	of, out := w.operands(s), w.pieces.at(s.out)
 	if out.slot == ir.None {
 		out.slot = w.value(s.rank)
 	}
-	do := make([]ir.Action, len(of))
+	do := w.room(len(of))
 	for i, id := range of {
 		do[i] = ir.Action{Op: ir.Fold, Joins: i > 0, Slot: w.slot(id), As: out.slot}
 	}
@@ -244,16 +262,16 @@ func (w *writer) newSignal(rank int32) ir.Slot {
 
 func (w *writer) signal(s *step) {
 	to := w.newSignal(s.to)
-	w.pieces[s.out].slot = to
+	w.pieces.at(s.out).slot = to
 	w.add(s.rank, w.operands(s), true, ir.PutTo(to, int(s.to)))
 }
 
 // repair writes a repair, see [Builder.Repair].
 func (w *writer) repair(s *step) {
 	id := w.operands(s)[0]
-	p := &w.pieces[id]
+	p := w.pieces.at(id)
 	made, _ := w.repaired(p, s.to)
-	cast := &w.steps[made]
+	cast := w.steps.at(made)
 	origin := w.operands(cast)[0]
 	at := func(rank int32) []int32 { // the chunk at a rank
 		if rank == cast.rank {
@@ -285,25 +303,29 @@ func (w *writer) repair(s *step) {
 // and what its rules wait for. A rank that has folded something has had all of its operands.
 func (w *writer) finish(rank int) {
 	p, r := &w.s.Programs[rank], &w.ranks[rank]
-	p.Done = nil
-	has := make(map[ir.Slot]bool)
+	p.Done = make([]ir.Slot, 0, 1)
+	if len(p.Rules) == 0 {
+		p.Rules = nil
+	}
+	w.has.clear()
 	var folded func(s ir.Slot)
 	folded = func(s ir.Slot) {
-		if !has[s] {
-			has[s] = true
-			for _, operand := range r.folds[s] {
+		for _, operand := range r.folds[s] {
+			if w.has.add(operand) {
 				folded(operand)
 			}
 		}
 	}
 	need := func(s ir.Slot) {
-		if !has[s] {
+		if w.has.add(s) {
 			p.Done = append(p.Done, s)
 			folded(s)
 		}
 	}
 	if w.h.HasMessage() {
-		for k := range w.h.Wanted(rank).All() {
+		wanted := w.h.Wanted(rank)
+		p.Done = slices.Grow(p.Done, wanted.Len())
+		for k := range wanted.All() {
 			if !w.h.Holds(rank, k) {
 				need(ir.Chunk(k))
 			}
