@@ -40,6 +40,7 @@ type cli struct {
 	Explain explainCmd `cmd:"" computes:"" group:"schedules" help:"Tell which algorithm is chosen, by which rule, and what each one would cost."`
 	Cost    costCmd    `cmd:"" computes:"" group:"schedules" help:"Count rounds, messages, bytes and time of a schedule."`
 	Sim     simCmd     `cmd:"" computes:"" group:"schedules" help:"Run a schedule on a modelled machine and print how long it takes."`
+	Compare compareCmd `cmd:"" computes:"" group:"schedules" help:"Compare the times of several schedules on a modelled machine."`
 
 	Run   runCmd     `cmd:"" group:"run" help:"Start local ranks and run a collective operation for real."`
 	Rank  oneRankCmd `cmd:"" group:"run" help:"Run one rank of a collective operation; start one on every host."`

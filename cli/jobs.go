@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"iter"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/build"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -25,7 +27,9 @@ type jobs struct {
 func (j *jobs) check() error {
 	for _, j.params.Ranks = range []int{j.ranks.lo, j.ranks.hi} {
 		spec, err := schedule.New(j.name, j.params)
-		if err != nil {
+		if _, refused := errors.AsType[*build.Refusal](err); refused && j.len() > 1 {
+			continue
+		} else if err != nil {
 			return flagError(err)
 		}
 		if _, err := newSpec(j.name, j.params); err != nil && !isLean(spec) {

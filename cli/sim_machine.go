@@ -90,7 +90,8 @@ func (c *simCmd) config(p *point) (sim.Config, error) {
 	return config, c.rootDelay(&config, p)
 }
 
-func (c *simCmd) model() (sim.Model, error) {
+// model returns the modelled machine.
+func (c *machineFlags) model() (sim.Model, error) {
 	switch c.Model {
 	case "linear":
 		return sim.Linear{T0: sim.Time(c.T0), PerByte: sim.PerByte(c.TD), Sync: c.Sync}, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/schedgen/schedgen/schedule/build"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -86,13 +87,21 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	}
 	out := c.printer(std, jobs.len())
 	bar, begin := c.progress(ctx, std, jobs.len())
-	failed, applied := 0, false
+	proved, failed, refused, applied := 0, 0, 0, false
+	var last *build.Refusal
 	for prove := range jobs.all(begin, c.Check) {
 		report, err := await(ctx, prove)
 		bar.clear()
+		if refusal, ok := errors.AsType[*build.Refusal](err); ok && jobs.len() > 1 {
+			refused++
+			last = refusal
+			bar.advance()
+			continue
+		}
 		if err != nil {
 			return err
 		}
+		proved++
 		if report.Err() != nil {
 			failed++
 		}
@@ -103,10 +112,16 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 		bar.advance()
 	}
 	bar.clear()
+	switch {
+	case proved == 0 && refused > 0:
+		return fmt.Errorf("%s: %w", c.Source, last)
+	case refused > 0:
+		fmt.Fprintf(std.Err, "schedgen: %s does not exist for %d of %d: %v\n", c.Source, refused, jobs.len(), last)
+	}
 	if !applied {
 		return fmt.Errorf("--check=%s: does not apply to %s: nothing is proved", strings.Join(c.Check, ","), c.Source)
 	}
-	return c.finish(out, failed, jobs.len())
+	return c.finish(out, failed, proved)
 }
 
 // progress returns a bar and a function to call before each check. The steps of the bar are the

@@ -42,7 +42,7 @@ func TestReadmeShowsWhatHappens(t *testing.T) {
 			first, _, _ := strings.Cut(m[2], "\n")
 			args, isCommand := strings.CutPrefix(first, "$ schedgen ")
 			switch {
-			case m[1] == "go" && strings.Contains(m[2], "package main"):
+			case file == readme && m[1] == "go" && strings.Contains(m[2], "package main"):
 				blocks++
 				return "```go\n" + string(hello) + "```"
 			case isCommand:

@@ -148,7 +148,7 @@ func compile(exports map[string]string, source string) (errs []error) {
 func exportsOf(t *testing.T) map[string]string {
 	file, err := parser.ParseFile(token.NewFileSet(), "around.go", fmt.Sprintf(around, ""), parser.ImportsOnly)
 	require.NoError(t, err)
-	args := []string{"list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "os", "os/signal", "log", "strings", "fmt"}
+	args := []string{"list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "os", "os/signal", "log", "strings", "fmt", module + "/cli", module + "/schedule/build"}
 	for _, i := range file.Imports {
 		args = append(args, strings.Trim(i.Path.Value, `"`))
 	}

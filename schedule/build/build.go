@@ -100,6 +100,8 @@ func Schedule(h ir.Header, write func(*Builder)) (s *ir.Schedule, err error) {
 		case nil:
 		case *misuse:
 			s, err = nil, e
+		case *Refusal:
+			s, err = nil, e
 		default:
 			s, err = nil, fmt.Errorf("%s panicked: %v", caller(), e)
 		}
@@ -132,10 +134,18 @@ func (b *Builder) fail(format string, args ...any) {
 	panic(&misuse{caller() + ": " + fmt.Sprintf(format, args...)})
 }
 
-// Refuse ends the function with an error, because the algorithm does not exist for these
+// Refusal is the error of [Schedule] after a call of [Builder.Refuse].
+type Refusal struct {
+	Reason string // such as "6 ranks are no power of two"
+}
+
+// Error returns the reason.
+func (e *Refusal) Error() string { return e.Reason }
+
+// Refuse ends the function with a [Refusal], because the algorithm does not exist for these
 // parameters: b.Refuse("%d ranks are no power of two", b.Ranks()).
 func (b *Builder) Refuse(format string, args ...any) {
-	panic(&misuse{fmt.Sprintf(format, args...)})
+	panic(&Refusal{fmt.Sprintf(format, args...)})
 }
 
 // Ranks returns the number of ranks, P.
