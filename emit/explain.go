@@ -99,6 +99,9 @@ func (e *explainer) text() string {
 		b.WriteString(item("", sentence))
 	}
 	b.WriteString(item("", e.done()))
+	if names := namesOf(e.p); len(names) > 0 {
+		b.WriteString(item("", "Names: "+strings.Join(names, ", ")+"."))
+	}
 	return b.String()
 }
 

@@ -2,6 +2,8 @@ package emit
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,4 +101,31 @@ func joined(parts []string, word string) string {
 	}
 	last := len(parts) - 1
 	return strings.Join(parts[:last], ", ") + word + parts[last]
+}
+
+// namesOf spells the names that the author gave to slots of a rank: v1 is "left half".
+func namesOf(p *ir.Program) (names []string) {
+	for _, s := range slices.Sorted(maps.Keys(p.Names)) {
+		names = append(names, fmt.Sprintf("%v is %q", s, p.Names[s]))
+	}
+	return names
+}
+
+// maxNames is the maximum number of named slots that a picture tells.
+const maxNames = 12
+
+// namesIn spells the names of slots of some ranks, a line each: rank 3: v1 is "left half".
+func namesIn(s *ir.Schedule, ranks iter.Seq[int]) (lines []string) {
+	all := 0
+	for rank := range ranks {
+		for _, name := range namesOf(&s.Programs[rank]) {
+			if all++; all <= maxNames {
+				lines = append(lines, fmt.Sprintf("rank %d: %s", rank, name))
+			}
+		}
+	}
+	if all > maxNames {
+		lines = append(lines, "… and "+count(all-maxNames, "more name"))
+	}
+	return lines
 }

@@ -148,6 +148,13 @@ func totals(t *run) string {
 // notes describes the results of the run, and what the run does not need.
 func notes(t *run, o RoundsOptions) []row {
 	out := resultRows(t, o.Width)
+	every := func(yield func(int) bool) {
+		for rank := 0; rank < t.Ranks && yield(rank); rank++ {
+		}
+	}
+	for _, line := range namesIn(t.Schedule, every) {
+		out = append(out, wrap(line, o.Width, dim)...)
+	}
 	if idle := t.notNeeded(); idle != "" {
 		out = append(out, wrap("not needed in this run: "+idle, o.Width, dim)...)
 	}

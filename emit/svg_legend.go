@@ -49,6 +49,9 @@ func legendKeys(p *plan) []key {
 	if len(p.scene.folds) > 0 {
 		out = append(out, key{"folds: (01) is 0's contribution with 1's folded onto it", func(c *canvas, x, y float64) { c.mark("fold", diamond, x, y) }})
 	}
+	for _, line := range namesIn(p.scene.run.Schedule, slices.Values(p.scene.ranks)) {
+		out = append(out, key{line, func(*canvas, float64, float64) {}})
+	}
 	if slices.Contains(p.scene.done, -1) {
 		out = append(out, key{"never returns", func(c *canvas, x, y float64) { c.mark("alarm", cross, x, y) }})
 	}

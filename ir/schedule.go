@@ -41,6 +41,10 @@ type Program struct {
 	Rules   []Rule // in the order in which ready rules fire
 	Done    []Slot // the operation returns when all these are set
 	Recovery
+
+	// Names says what the author calls slots of the rank, for pictures and counterexamples. It is
+	// no part of the text and JSON forms.
+	Names map[Slot]string
 }
 
 // Rule fires once, when every slot of When is set. It then does the actions of Do in order.

@@ -1,7 +1,10 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/fixpoint"
@@ -48,3 +51,31 @@ func fail(ranks []int, places []Place, path []Step, format string, args ...any) 
 }
 
 func place(rank int, s ir.Slot) Place { return Place{Rank: rank, Slot: s} }
+
+// withNames adds the names that the author gave to slots of a failure, in the order in which they
+// occur in it.
+func withNames(s *ir.Schedule, err error) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	places := slices.Clone(f.Places)
+	for _, step := range f.Path {
+		places = append(places, step.Place)
+	}
+	var told []string
+	for _, p := range places {
+		if p.Rank < 0 || p.Rank >= len(s.Programs) {
+			continue
+		}
+		if name, ok := s.Programs[p.Rank].Names[p.Slot]; ok {
+			if text := fmt.Sprintf("%v of rank %d is %q", p.Slot, p.Rank, name); !slices.Contains(told, text) {
+				told = append(told, text)
+			}
+		}
+	}
+	if len(told) > 0 {
+		f.Text += " (" + strings.Join(told, ", ") + ")"
+	}
+	return err
+}

@@ -107,7 +107,7 @@ func examine(s *ir.Schedule) (*subject, error) {
 		_, err = proveWellformed(sub)
 		sub.wellformed = err == nil
 	}
-	return sub, named(wellformed.Name, err)
+	return sub, named(wellformed.Name, withNames(s, err))
 }
 
 // result runs one check, given the result of wellformed.
@@ -124,7 +124,7 @@ func (c *Check) result(sub *subject, s *ir.Schedule, formErr error) Result {
 	default:
 		res.Applies = true
 		note, err := c.prove(sub)
-		res.Note, res.Err = cmp.Or(note, why), named(c.Name, err)
+		res.Note, res.Err = cmp.Or(note, why), named(c.Name, withNames(s, err))
 	}
 	return res
 }

@@ -16,7 +16,6 @@ import (
 type Builder struct {
 	h      ir.Header
 	inputs int // parts of each rank's contribution, 0 if nothing is folded
-	names  map[name]string
 
 	pieces list[piece]
 	steps  list[step]
@@ -25,6 +24,7 @@ type Builder struct {
 
 	late  map[int32][]int32 // by piece: what a rank waits for besides, see After
 	where map[int32]uintptr // by step: the call, if it may be wrong
+	names map[int32]string  // by piece
 }
 
 // MaxActions is the largest number of pieces, and of steps, that a Builder takes.
@@ -81,12 +81,6 @@ const (
 	results
 	dones
 )
-
-// name is a slot of a rank that has a name.
-type name struct {
-	rank int
-	slot ir.Slot
-}
 
 // Schedule returns the schedule with header h that write describes. The error says which call of
 // write is wrong, with its file and line, or that write has panicked.
@@ -423,6 +417,16 @@ func (p Piece) After(others ...Piece) Piece {
 	}
 	b.late[after.id] = late
 	return after
+}
+
+// Named gives p a name, such as "left half", for counterexamples and pictures. It returns p.
+func (p Piece) Named(name string) Piece {
+	p.checked("Named")
+	if p.b.names == nil {
+		p.b.names = make(map[int32]string)
+	}
+	p.b.names[p.id] = name
+	return p
 }
 
 // Rank returns the rank at which p is.

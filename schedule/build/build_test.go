@@ -2,12 +2,14 @@ package build_test
 
 import (
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/build"
@@ -298,6 +300,40 @@ func TestMissing(t *testing.T) {
 	report, err := verify.Run(s)
 	require.NoError(t, err)
 	require.ErrorContains(t, report.Err(), "rank 2")
+}
+
+// Names of pieces are in counterexamples, sentences and pictures.
+func TestNames(t *testing.T) {
+	h := ir.Header{Collective: "allreduce", Algorithm: "own", Ranks: 2, Chunks: 1}
+	write := func(right bool) func(b *build.Builder) {
+		return func(b *build.Builder) {
+			low := b.Chunk(0, 0).PutTo(1).Named("low half")
+			sum := low.Fold(b.Chunk(1, 0)).Named("both halves")
+			sum.Result()
+			if right {
+				sum.PutTo(0).Result()
+			} else {
+				low.Fold().PutTo(0).Result()
+			}
+		}
+	}
+	s, err := build.Schedule(h, write(true))
+	require.NoError(t, err)
+	var out strings.Builder
+	require.NoError(t, emit.Explain(&out, s, 1))
+	require.Contains(t, out.String(), `Names: c0 is "both halves", v0 is "low half".`)
+	out.Reset()
+	require.NoError(t, emit.Rounds(&out, s, emit.RoundsOptions{}))
+	require.Contains(t, out.String(), `rank 1: v0 is "low half"`)
+	out.Reset()
+	require.NoError(t, emit.Write(&out, "svg", s, emit.Options{}))
+	require.Contains(t, html.UnescapeString(out.String()), `rank 1: c0 is "both halves"`)
+
+	s, err = build.Schedule(h, write(false))
+	require.NoError(t, err)
+	report, err := verify.Run(s)
+	require.NoError(t, err)
+	require.ErrorContains(t, report.Err(), `"both halves"`)
 }
 
 // BenchmarkBuild writes an allgather by a ring among 1,024 ranks: a million puts.

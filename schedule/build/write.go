@@ -65,6 +65,13 @@ func (b *Builder) schedule() (*ir.Schedule, error) {
 	for rank := range w.ranks {
 		w.finish(rank)
 	}
+	for id, name := range w.names {
+		p := &w.s.Programs[w.pieces.at(id).rank]
+		if p.Names == nil {
+			p.Names = make(map[ir.Slot]string)
+		}
+		p.Names[w.slot(id)] = name
+	}
 	return w.s, nil
 }
 
