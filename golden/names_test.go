@@ -19,7 +19,7 @@ import (
 // compares lists the files that may compare the name of a collective, and the reasons. All others
 // ask the row of the table (ir/collective.go), which every new collective has.
 var compares = map[string]string{
-	"ir/json_write.go":            "the forms before schedgen/4 know three collectives, and never another one",
+	"ir/json_write.go":   "the forms before schedgen/4 know three collectives, and never another one",
 	"cli/sim_machine.go": "--root-delay barrier is a word that the user types",
 }
 
