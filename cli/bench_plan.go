@@ -51,8 +51,17 @@ func (c *benchCmd) plan(base *crew.Job, std stdio) ([]crew.Job, error) {
 			return nil, err
 		}
 		spec, err := newSpec(name, p)
-		if err != nil {
+		if err == nil && len(names) > 1 && spec.Registered() && !spec.Unverified() {
+			var r *refutation
+			if _, err = prove(spec.Schedule()); errors.As(err, &r) {
+				err = fmt.Errorf("%s: %w", name, r.report.Err())
+			}
+		} else if _, wrong := errors.AsType[*schedule.BuildError](err); err != nil && !(wrong && len(names) > 1) {
 			return nil, err
+		}
+		if err != nil { // one algorithm of the program's own must not hinder the others
+			fmt.Fprintf(std.Err, "schedgen: left out: %v\n", err)
+			continue
 		}
 		if base.Apart() && spec.Relays() {
 			return nil, relayed(base, name, p.Hosts > 0, p.Ranks)

@@ -16,7 +16,6 @@ import (
 	"github.com/schedgen/schedgen/cli/internal/chart"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/build"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim"
 	"github.com/schedgen/schedgen/sim/loggp"
@@ -205,7 +204,7 @@ func (cmp *comparison) run(ctx context.Context, x *compared, at cell) (sim.Time,
 			}
 		}
 		spec, err := schedule.New(x.name, p)
-		if _, refused := errors.AsType[*build.Refusal](err); refused {
+		if _, refused := errors.AsType[*schedule.Refusal](err); refused {
 			return sim.Never, nil
 		} else if err != nil {
 			return 0, flagError(err)

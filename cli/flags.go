@@ -137,7 +137,10 @@ func qualified(collective, name string) string {
 func flagError(err error) error {
 	var param *schedule.ParamError
 	var name *schedule.NameError
+	var built *schedule.BuildError
 	switch {
+	case errors.As(err, &built):
+		return &flaglessError{built}
 	case errors.As(err, &param):
 		return fmt.Errorf("--%s=%d: %s", param.Param, param.Value, param.Reason)
 	case errors.As(err, &name) && len(name.Near) > 0:
@@ -147,6 +150,15 @@ func flagError(err error) error {
 	}
 	return err
 }
+
+// flaglessError is an error of an algorithm of the program's own, without the name of the package.
+type flaglessError struct{ *schedule.BuildError }
+
+// Error names the schedule and the error.
+func (e *flaglessError) Error() string { return fmt.Sprintf("%s: %v", e.Schedule, e.Err) }
+
+// Unwrap returns the error that it words.
+func (e *flaglessError) Unwrap() error { return e.BuildError }
 
 // rankRange is a number of ranks, or a range LO..HI of such numbers.
 type rankRange struct{ lo, hi int }

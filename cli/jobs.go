@@ -6,7 +6,6 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/build"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -27,7 +26,7 @@ type jobs struct {
 func (j *jobs) check() error {
 	for _, j.params.Ranks = range []int{j.ranks.lo, j.ranks.hi} {
 		spec, err := schedule.New(j.name, j.params)
-		if _, refused := errors.AsType[*build.Refusal](err); refused && j.len() > 1 {
+		if _, refused := errors.AsType[*schedule.Refusal](err); refused && j.len() > 1 {
 			continue
 		} else if err != nil {
 			return flagError(err)

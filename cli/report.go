@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -161,7 +162,7 @@ func (p *linePrinter) close(failed, total int) error {
 	if err := p.flush(); err != nil || failed > 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(p.w, "%d schedules verified\n", total)
+	_, err := fmt.Fprintf(p.w, "%s verified\n", words.Count(int64(total), "schedule", "schedules"))
 	return err
 }
 

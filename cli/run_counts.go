@@ -158,7 +158,8 @@ func relayed(j *crew.Job, name string, hosts bool, ranks int) error {
 func direct(j *crew.Job, algorithms []string, ranks int) []string {
 	return slices.DeleteFunc(algorithms, func(name string) bool {
 		spec, err := schedule.New(name, schedule.Params{Ranks: ranks})
-		return j.Apart() && err == nil && spec.Relays()
+		_, refused := errors.AsType[*schedule.Refusal](err)
+		return refused || j.Apart() && err == nil && spec.Relays()
 	})
 }
 

@@ -96,6 +96,9 @@ func (t *tuned) choices(of selection.Case) ([]timedCell, error) {
 		}
 	}
 	for _, name := range candidates(of.Collective, of.Multicast) {
+		if _, err := schedule.New(name, schedule.Params{Ranks: of.Ranks}); err != nil {
+			continue // it does not exist for so many ranks
+		}
 		add(grid.Choice{Algorithm: name})
 	}
 	puts := of

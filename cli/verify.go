@@ -10,7 +10,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/schedgen/schedgen/schedule/build"
+	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -88,11 +88,11 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	out := c.printer(std, jobs.len())
 	bar, begin := c.progress(ctx, std, jobs.len())
 	proved, failed, refused, applied := 0, 0, 0, false
-	var last *build.Refusal
+	var last *schedule.Refusal
 	for prove := range jobs.all(begin, c.Check) {
 		report, err := await(ctx, prove)
 		bar.clear()
-		if refusal, ok := errors.AsType[*build.Refusal](err); ok && jobs.len() > 1 {
+		if refusal, ok := errors.AsType[*schedule.Refusal](err); ok && jobs.len() > 1 {
 			refused++
 			last = refusal
 			bar.advance()

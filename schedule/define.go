@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -32,12 +34,27 @@ type Definition struct {
 	Chunks func(ranks int) int
 
 	RankOrder  bool // it folds in the order of the ranks, so it serves operations that do not commute
-	Multicasts bool // it multicasts, so it is used only over networks that have multicast
+	Multicasts bool // it multicasts, so it is used only over networks with multicast, unless it is named
 
 	// Unverified says that communicators use the schedules without a proof. Otherwise a process
 	// proves each schedule before its first use, as Comm.Use does.
 	Unverified bool
 }
+
+// Refusal is the error of New if an algorithm of [Register] does not exist for the parameters.
+type Refusal = build.Refusal
+
+// BuildError is the error of New if the function of an algorithm of [Register] is wrong, or refuses.
+type BuildError struct {
+	Schedule string // the algorithm and its parameters
+	Err      error  // a *Refusal, or what is wrong and in which line
+}
+
+// Error names the schedule and the error.
+func (e *BuildError) Error() string { return fmt.Sprintf("schedule: %s: %v", e.Schedule, e.Err) }
+
+// Unwrap returns e.Err.
+func (e *BuildError) Unwrap() error { return e.Err }
 
 // Register adds an algorithm to the list that [New] and [Algorithms] know. Call it in an init
 // function or at the start of main, in every process of a job: its ranks must have registered the
@@ -121,6 +138,10 @@ type builtKey struct {
 // maxBuilt is the largest number of actions of all schedules that are kept.
 const maxBuilt = 1 << 22
 
+// madeTwice is the largest number of actions of a schedule that is made a second time, to see whether
+// the function makes the same one.
+const madeTwice = 1 << 13
+
 // buildSchedule returns the schedule of an algorithm that a program has registered.
 func (s *Spec) buildSchedule() (*ir.Schedule, error) {
 	key := builtKey{s.alg.Name, s.params}
@@ -133,9 +154,14 @@ func (s *Spec) buildSchedule() (*ir.Schedule, error) {
 	h := s.Header()
 	made, err := build.Schedule(h, s.alg.build)
 	if err != nil {
-		return nil, fmt.Errorf("schedule: %s: %w", title(&h), err)
+		return nil, &BuildError{title(&h), err}
 	}
 	_, actions := sizeOfAll(made)
+	if actions <= madeTwice {
+		if again, err := build.Schedule(h, s.alg.build); err != nil || !reflect.DeepEqual(made, again) {
+			return nil, &BuildError{title(&h), errors.New("the function makes another schedule each time, so ranks would run different ones")}
+		}
+	}
 	built.mu.Lock()
 	defer built.mu.Unlock()
 	if built.by == nil {

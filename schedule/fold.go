@@ -445,6 +445,7 @@ func (a *arena) reducedProgram(n *node) ir.Program {
 func (a *arena) lateProgram(n *node) ir.Program {
 	from := len(a.slots)
 	slices.Sort(a.late)
+	a.late = slices.Compact(a.late)
 	a.slots = append(a.slots, a.late...)
 	if len(a.late) == 0 {
 		a.wait(ir.Enter)

@@ -97,6 +97,23 @@ func TestRegisterRefuses(t *testing.T) {
 	_, err := New(bad.Name, Params{Ranks: 3})
 	require.ErrorContains(t, err, "schedule: bcast/own-star ranks=3 root=0 chunks=1: register_test.go:")
 	require.ErrorContains(t, err, ": rank 3: the ranks are 0 … 2")
+
+	times := 0
+	bad.Name, bad.Build = "bcast/own-random", func(b *build.Builder) {
+		times++
+		b.Chunk(0, 0).PutTo(1 + times%2)
+	}
+	require.NoError(t, Register(bad))
+	_, err = New(bad.Name, Params{Ranks: 3})
+	require.ErrorContains(t, err, "the function makes another schedule each time")
+
+	bad.Name, bad.Build = "bcast/own-even", func(b *build.Builder) { b.Refuse("%d ranks are odd", b.Ranks()) }
+	require.NoError(t, Register(bad))
+	_, err = New(bad.Name, Params{Ranks: 3})
+	var refusal *Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, "3 ranks are odd", refusal.Reason)
+	require.EqualError(t, err, "schedule: bcast/own-even ranks=3 root=0 chunks=1: 3 ranks are odd")
 }
 
 // Without the parameter chunks, each block is one chunk.

@@ -27,7 +27,7 @@ func Check(name string, p Params) error {
 }
 
 // New returns the algorithm called name, such as "bcast/chain", with parameters p. The error is a
-// *NameError or a *ParamError, or tells where the function of an algorithm of [Register] is wrong.
+// *NameError, a *ParamError or, for an algorithm of [Register], a *BuildError.
 func New(name string, p Params) (*Spec, error) {
 	alg, err := find(name)
 	if err != nil {

@@ -516,7 +516,7 @@ func requireFolds(t require.TestingT, spec *Spec, seed uint64) *world {
 		done := s.Programs[rank].Done
 		require.Nil(t, makers.returnsTooSoon(rank, done), "%s rank %d done %v: returns before a rule", label, rank, done)
 		wanted := s.Wanted(rank)
-		if spec.alg.acked || len(done) == 1 {
+		if spec.alg.acked || len(done) == 1 || spec.alg.Name == "reduce/two-tree" { // leaves that wait make some waiting needless
 			continue
 		}
 		for i := wanted.Len(); i < len(done); i++ {

@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"math/bits"
+
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -60,6 +62,12 @@ func (n twoTrees) parent(tree, node int) int {
 	}
 	return i - low - s
 }
+
+// ahead returns by how many chunks a leaf may be ahead of the same node's work as an inner node of
+// the other tree. A leaf could put all of its contribution at once, and what it passes on for others
+// would wait behind that. It is an odd number, so that the chunk that many before takes the other
+// tree, and enough for the way from a leaf to the top and back.
+func (n twoTrees) ahead(f int) int { return min(5+f/8*2, 2*bits.Len(uint(n))+1) }
 
 // chunksOf returns how many of chunks chunks take a tree.
 func chunksOf(tree, chunks int) int { return (chunks + 1 - tree&1) / 2 }
@@ -214,13 +222,23 @@ func (a *arena) foldUp(n *node, c *layer, f, home int) {
 		have = made
 	}
 	parent := trees.parent(f, node)
-	to := hostOf(parent, home)
-	if parent == 0 {
-		a.putAs(have, n.master(to), n.partial(n.ofHost(home), f))
-		return
+	to, as := hostOf(parent, home), n.partial(n.ofHost(home), f)
+	if parent != 0 {
+		first, _ := trees.children(f, parent)
+		as = n.ofTree(to, count(first != 0 && first != node), f)
 	}
-	first, _ := trees.children(f, parent)
-	a.putAs(have, n.master(to), n.ofTree(to, count(first != 0 && first != node), f))
+	from := a.begin()
+	a.uses(from, have)
+	if before := f - trees.ahead(f); before >= 0 && lower == 0 && higher == 0 {
+		if l, h := trees.children(before, node); l != 0 || h != 0 {
+			a.uses(from, n.ofTree(n.v, count(l != 0)+count(h != 0), before))
+			if have.Kind() == ir.KindValue {
+				a.late = append(a.late, have) // lastRule notes the other one
+			}
+		}
+	}
+	a.acts = append(a.acts, ir.PutAs(have, n.master(to), as))
+	a.end(from)
 }
 
 // ofTree returns partial result i of an inner node for chunk f.

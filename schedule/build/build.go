@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -25,6 +26,9 @@ type Builder struct {
 	late  map[int32][]int32 // by piece: what a rank waits for besides, see After
 	where map[int32]uintptr // by step: the call, if it may be wrong
 	names map[int32]string  // by piece
+
+	results []marks // by rank: the chunks that have a result
+	ended   bool
 }
 
 // MaxActions is the largest number of pieces, and of steps, that a Builder takes.
@@ -82,9 +86,13 @@ const (
 	dones
 )
 
-// Schedule returns the schedule with header h that write describes. The error says which call of
-// write is wrong, with its file and line, or that write has panicked.
+// Schedule returns the schedule with header h that write describes. h.Algorithm is the name after the
+// slash, and h.Chunks counts the chunks of all blocks. The error says which call of write is wrong,
+// with its file and line, or that write has panicked. A piece that nothing uses is an error, too.
 func Schedule(h ir.Header, write func(*Builder)) (s *ir.Schedule, err error) {
+	if write == nil {
+		return nil, errors.New("no function")
+	}
 	if err := ir.Validate(&ir.Schedule{Header: h, Programs: empty(h.Ranks)}); err != nil {
 		return nil, err
 	}
@@ -101,10 +109,12 @@ func Schedule(h ir.Header, write func(*Builder)) (s *ir.Schedule, err error) {
 		}
 	}()
 	write(b)
-	if s, err = b.schedule(); err != nil {
+	b.ended = true
+	s = b.schedule()
+	if err := ir.Validate(s); err != nil {
 		return nil, err
 	}
-	return s, ir.Validate(s)
+	return s, nil
 }
 
 func empty(ranks int) []ir.Program {
@@ -173,8 +183,17 @@ func (b *Builder) Host(rank int) int {
 	return rank * b.Hosts() / b.h.Ranks
 }
 
-// Param returns a parameter of the schedule, such as degree or fan-in.
+// Param returns a parameter of the schedule by its name: root, chunks (of a block), hosts, degree,
+// fan-in or fan-out.
 func (b *Builder) Param(name string) int {
+	switch {
+	case name == "root" && b.h.Rooted():
+		return b.h.Root
+	case name == "chunks" && b.h.HasMessage():
+		return b.h.BlockChunks()
+	case name == "hosts":
+		return b.Hosts()
+	}
 	for _, p := range b.h.Params {
 		if p.Name == name {
 			return p.Value
@@ -230,7 +249,9 @@ func (b *Builder) Signal(from, to int, after ...Piece) Piece {
 //   - A signal by which rank from tells p's rank that a multicast has brought it a chunk. If the
 //     signal has not come after after times the base timeout, p's rank puts the chunk to from.
 //
-// See Unless and After of [ir.Rule].
+// A repair brings one chunk: of several that a signal waits for, the first. The rank waits for p
+// before it returns. The base timeout follows the network's delays. Several repairs of one rank that
+// are due at the same time delay each other, so after should differ among them: see [ir.Rule].
 func (b *Builder) Repair(p Piece, from, after int) {
 	b.check("Repair", p)
 	b.checkRank(from)
@@ -304,10 +325,13 @@ func (b *Builder) checkPut(call string, from, to int, pieces ...Piece) {
 	if from == to {
 		b.fail("%s: from rank %d to itself", call, from)
 	}
-	for _, p := range pieces {
+	for i, p := range pieces {
 		b.checkAt(call, p, from)
 		if b.pieces.at(p.id).part < 0 {
 			b.fail("%s: a signal or an enter has no data; Signal sends one", call)
+		}
+		if slices.ContainsFunc(pieces[:i], func(q Piece) bool { return q.id == p.id }) {
+			b.fail("%s: a piece is there twice", call)
 		}
 	}
 	b.step(step{do: puts, rank: int32(from), to: int32(to), out: int32(b.pieces.n)}, pieces...)
@@ -324,12 +348,16 @@ func (b *Builder) arrive(p Piece, to int) Piece {
 }
 
 // Mcast multicasts p, a chunk, when p is there. It returns the chunk at each rank, by rank; at p's
-// rank it is p itself.
+// rank it is p itself. Any rank may miss it: see Repair. Ranks take the multicast of a chunk only from
+// the rank that holds it at enter, or from the root, which is rank 0 if the collective has none.
 func (p Piece) Mcast() []Piece {
 	p.checked("Mcast")
 	b, at := p.b, p.b.pieces.at(p.id)
 	if at.part < 0 || at.kind == input {
 		b.fail("Mcast: only a chunk or a result can be multicast")
+	}
+	if rank := int(at.rank); rank != b.h.Root && (at.kind == partial || !b.h.HasMessage() || !b.h.Holds(rank, int(at.part))) {
+		b.fail("Mcast: at rank %d: ranks take multicasts of a chunk only from the rank that holds it at enter, or from the root (rank %d)", rank, b.h.Root)
 	}
 	b.note()
 	b.step(step{do: multicasts, rank: at.rank, out: int32(b.pieces.n)}, p)
@@ -369,10 +397,19 @@ func (p Piece) Fold(others ...Piece) Piece {
 func (p Piece) Result() {
 	p.checked("Result")
 	b, at := p.b, p.b.pieces.at(p.id)
-	if k := b.wanted(at); k < 0 {
+	k := b.wanted(at)
+	if k < 0 {
 		b.fail("Result: rank %d wants no such chunk", at.rank)
 	}
-	b.note()
+	if b.results == nil {
+		b.results = make([]marks, b.h.Ranks)
+	}
+	if of := &b.results[at.rank]; of.now == 0 {
+		of.clear()
+	}
+	if !b.results[at.rank].add(ir.Chunk(k)) {
+		b.fail("Result: rank %d has a result for c%d already", at.rank, k)
+	}
 	b.step(step{do: results, rank: at.rank, out: int32(b.pieces.n)}, p)
 	if at.kind == input || at.kind == partial { // it may have to be copied
 		b.piece(piece{rank: at.rank, kind: partial, part: at.part, src: -1, made: int32(b.steps.n - 1)})
@@ -473,6 +510,9 @@ func (b *Builder) operands(s *step) []int32 {
 }
 
 func (b *Builder) checkRank(rank int) {
+	if b.ended {
+		b.fail("a Builder is used after its function has returned")
+	}
 	if rank < 0 || rank >= b.h.Ranks {
 		b.fail("rank %d: the ranks are 0 … %d", rank, b.h.Ranks-1)
 	}
@@ -487,6 +527,8 @@ func (b *Builder) checkTo(call string, from, to int) {
 
 func (b *Builder) check(call string, p Piece) {
 	switch {
+	case p.b != nil && p.b.ended:
+		b.fail("%s: a piece of a schedule that has been made", call)
 	case p.b == nil:
 		b.fail("%s: a piece that no call has returned", call)
 	case p.b != b:
@@ -495,8 +537,11 @@ func (b *Builder) check(call string, p Piece) {
 }
 
 func (p Piece) checked(call string) {
-	if p.b == nil {
+	switch {
+	case p.b == nil:
 		panic(&misuse{fmt.Sprintf("%s: %s: a piece that no call has returned", caller(), call)})
+	case p.b.ended:
+		panic(&misuse{fmt.Sprintf("%s: %s: a piece of a schedule that has been made", caller(), call)})
 	}
 }
 

@@ -47,6 +47,8 @@ func TestMisuse(t *testing.T) {
 			sum.Fold(b.Chunk(0, 0)).Result()
 		}, `Result: rank 0 has a result for c0 already`},
 		{reduce, func(b *build.Builder) { b.Enter(0).Result() }, `Result: rank 0 wants no such chunk`},
+		{bcast, func(b *build.Builder) { b.Chunk(1, 0).PutTo(2).Mcast() }, `Mcast: at rank 2: ranks take multicasts of a chunk only from the rank that holds it at enter, or from the root (rank 1)`},
+		{bcast, func(b *build.Builder) { c := b.Chunk(1, 0); build.PutTogether(2, c, c) }, `PutTogether: a piece is there twice`},
 		{barrier, func(b *build.Builder) { b.Signal(0, 1, b.Enter(2)) }, `Signal: the piece is at rank 2, not at rank 0`},
 		{barrier, func(b *build.Builder) { b.Chunk(0, 0) }, `Chunk(0, 0): there are no chunks`},
 	} {
@@ -57,7 +59,7 @@ func TestMisuse(t *testing.T) {
 	_, err := build.Schedule(bcast, func(b *build.Builder) { kept = b.Chunk(1, 0) })
 	require.NoError(t, err)
 	_, err = build.Schedule(bcast, func(b *build.Builder) { b.Done(1, kept) })
-	require.ErrorContains(t, err, "Done: a piece of another schedule")
+	require.ErrorContains(t, err, "Done: a piece of a schedule that has been made")
 	_, err = build.Schedule(bcast, func(b *build.Builder) { b.Refuse("%d ranks are no power of three", b.Ranks()) })
 	require.EqualError(t, err, "4 ranks are no power of three")
 	_, err = build.Schedule(bcast, func(b *build.Builder) {
@@ -66,6 +68,17 @@ func TestMisuse(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "panicked: runtime error: index out of range [4] with length 0")
 	require.ErrorContains(t, err, "misuse_test.go:")
+	_, err = build.Schedule(reduce, func(b *build.Builder) { b.Chunk(2, 1).PutTo(0) })
+	require.EqualError(t, err, "nothing uses what rank 0 gets from rank 2: part 1 of the vector is neither folded nor put further, and is no Result")
+	_, err = build.Schedule(reduce, func(b *build.Builder) { b.Chunk(2, 1).Fold(b.Chunk(2, 1)) })
+	require.EqualError(t, err, "nothing uses what rank 2 makes: part 1 of the vector is neither folded nor put further, and is no Result")
+	_, err = build.Schedule(reduce, nil)
+	require.EqualError(t, err, "no function")
+	var old *build.Builder
+	_, err = build.Schedule(barrier, func(b *build.Builder) { old = b })
+	require.NoError(t, err)
+	_, err = build.Schedule(barrier, func(*build.Builder) { old.Enter(0) })
+	require.ErrorContains(t, err, "a Builder is used after its function has returned")
 	_, err = build.Schedule(ir.Header{Collective: "cast", Algorithm: "own", Ranks: 4}, func(*build.Builder) {})
 	require.Error(t, err)
 }

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -29,7 +30,7 @@ type rankWriter struct {
 }
 
 // schedule writes the schedule.
-func (b *Builder) schedule() (*ir.Schedule, error) {
+func (b *Builder) schedule() *ir.Schedule {
 	w := &writer{Builder: b, s: &ir.Schedule{Header: b.h, Programs: empty(b.h.Ranks)}, ranks: make([]rankWriter, b.h.Ranks)}
 	rules := make([]int, b.h.Ranks) // at most so many
 	for i := range int32(b.steps.n) {
@@ -72,7 +73,8 @@ func (b *Builder) schedule() (*ir.Schedule, error) {
 		}
 		p.Names[w.slot(id)] = name
 	}
-	return w.s, nil
+	w.checkUsed()
+	return w.s
 }
 
 // chooseResults says which pieces are chunks because some rank wants them. If a rank wants a piece
@@ -80,8 +82,6 @@ func (b *Builder) schedule() (*ir.Schedule, error) {
 // for which that is impossible: a contribution, or the result of another chunk.
 func (w *writer) chooseResults() (copied map[int32]bool) {
 	copied = make(map[int32]bool)
-	type wish struct{ rank, chunk int }
-	said := make(map[wish]bool)
 	for i := range int32(w.steps.n) {
 		s := w.steps.at(i)
 		switch {
@@ -89,11 +89,6 @@ func (w *writer) chooseResults() (copied map[int32]bool) {
 			id := w.operands(s)[0]
 			p := w.pieces.at(id)
 			k := w.wanted(p)
-			if at := (wish{int(p.rank), k}); said[at] {
-				panic(&misuse{lineOf(w.where[i]) + ": Result: rank " + strconv.Itoa(int(p.rank)) + " has a result for " + ir.Chunk(k).String() + " already"})
-			} else {
-				said[at] = true
-			}
 			if (p.kind == input || p.kind == partial) && !w.becomes(id, ir.Chunk(k)) {
 				copied[i] = true
 				w.pieces.at(s.out).slot = ir.Chunk(k)
@@ -291,8 +286,10 @@ func (w *writer) repair(s *step) {
 	if p.kind == signal {
 		*rules = append(*rules, ir.Rule{When: slices.Clone(w.premises(at(s.rank))), Do: []ir.Action{ir.PutTo(c, int(s.to))}, Unless: p.slot, After: int(s.after)})
 		w.ranks[s.rank].sent = len(*rules)
+		w.ranks[s.rank].done = append(w.ranks[s.rank].done, p.slot)
 		return
 	}
+	w.ranks[s.rank].done = append(w.ranks[s.rank].done, c)
 	request := w.newSignal(s.to)
 	*rules = append(*rules, ir.Rule{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.PutTo(request, int(s.to))}, Unless: c, After: int(s.after)})
 	w.ranks[s.rank].sent = len(*rules)
@@ -304,6 +301,38 @@ func (w *writer) repair(s *step) {
 	when := append(slices.Clone(w.premises(at(s.to))), request)
 	slices.Sort(when)
 	w.addTo(s.to, when, true, []ir.Action{ir.PutTo(c, int(s.rank))})
+}
+
+// checkUsed fails if a rank gets or makes a partial result that nothing uses.
+func (w *writer) checkUsed() {
+	used := make([]bool, w.pieces.n)
+	for i := range int32(w.of.n) {
+		for id := *w.of.at(i); id >= 0 && !used[id]; id = w.pieces.at(id).src {
+			used[id] = true
+			if src := w.pieces.at(id).src; src >= 0 && w.pieces.at(src).rank != w.pieces.at(id).rank {
+				break // the piece from which it was put has been used by the put
+			}
+		}
+	}
+	for i := range int32(w.steps.n) {
+		s := w.steps.at(i)
+		n := int32(0)
+		switch s.do {
+		case puts:
+			n = s.n
+		case folds:
+			n = 1
+		}
+		for id := s.out; id < s.out+n; id++ {
+			if p := w.pieces.at(id); p.kind == partial && !used[id] {
+				what := "makes"
+				if s.do == puts {
+					what = "gets from rank " + strconv.Itoa(int(s.rank))
+				}
+				panic(&misuse{fmt.Sprintf("nothing uses what rank %d %s: part %d of the vector is neither folded nor put further, and is no Result", p.rank, what, p.part)})
+			}
+		}
+	}
 }
 
 // finish writes for what a rank waits before it returns: the chunks that it wants, what Done names,

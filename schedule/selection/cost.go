@@ -2,6 +2,7 @@ package selection
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -96,7 +97,9 @@ func Compare(c Case, m sim.Model) ([]Candidate, error) {
 		for _, hosts := range groupings(&alg, &c, m) {
 			s := search{alg: alg, c: &c, m: m, params: schedule.Params{Ranks: c.Ranks, Hosts: hosts}}
 			best, err := s.tryParameters()
-			if err != nil {
+			if _, own := errors.AsType[*schedule.BuildError](err); own {
+				continue // it does not exist for so many ranks, or is wrong
+			} else if err != nil {
 				return nil, err
 			}
 			all = append(all, best)

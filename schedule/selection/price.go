@@ -54,7 +54,7 @@ func init() {
 	add(schedule.Bcast, "chain", Params{}, func(n *network, p int, b float64) float64 { return n.chain("bcast/chain", p, b, 0) })
 	add(schedule.Bcast, "symmetric", Params{}, func(n *network, p int, b float64) float64 { return n.symmetric(p, b) })
 
-	add(schedule.Bcast, "two-tree", Params{}, func(n *network, p int, b float64) float64 { return n.twoTree(p, b) })
+	add(schedule.Bcast, "two-tree", Params{}, func(n *network, p int, b float64) float64 { return n.twoTree("bcast/two-tree", p, b, 1, 0) })
 
 	add("scatter", "linear", Params{}, func(n *network, p int, b float64) float64 { return n.fan(p-1, b) })
 	add("scatter", "binomial", Params{}, func(n *network, p int, b float64) float64 { return n.tree(p, 0, 0) + n.wire(float64(p-1)*b) })
@@ -80,6 +80,9 @@ func init() {
 	add(schedule.Reduce, "binomial", Params{}, func(n *network, p int, b float64) float64 { return n.tree(p, b, n.fold(b)) })
 	add(schedule.Reduce, "halving", Params{}, func(n *network, p int, b float64) float64 { return n.halve(p, b, b) })
 	add(schedule.Reduce, "chain", Params{}, func(n *network, p int, b float64) float64 { return n.chain("reduce/chain", p, b, n.fold(b)) })
+	add(schedule.Reduce, "two-tree", Params{}, func(n *network, p int, b float64) float64 {
+		return n.twoTree("reduce/two-tree", p, b, 1, n.fold(b))
+	})
 	add(schedule.Allreduce, "ring", Params{}, func(n *network, p int, b float64) float64 {
 		return float64(2*(p-1))*n.exchange(1, b/float64(p)) + n.fold(b*share(p))
 	})
@@ -98,6 +101,9 @@ func init() {
 	add(schedule.Allreduce, "halving", Params{}, func(n *network, p int, b float64) float64 { return n.halve(p, b, b) })
 	add(schedule.Allreduce, "two-shot", Params{}, func(n *network, p int, b float64) float64 {
 		return 2*n.exchange(p-1, b/float64(p)) + n.fold(b*share(p))
+	})
+	add(schedule.Allreduce, "two-tree", Params{}, func(n *network, p int, b float64) float64 {
+		return n.twoTree("allreduce/two-tree", p, b, 2, n.fold(b))
 	})
 	add(schedule.ReduceScatter, "circulant", Params{}, func(n *network, p int, b float64) float64 {
 		return math.Log2(float64(p))*n.exchange(1, 0) + n.wire(float64(p-1)*b) + n.fold(float64(p-1)*b)
@@ -218,13 +224,14 @@ func (n *network) chain(name string, p int, bytes, work float64) float64 {
 	return time
 }
 
-// twoTree returns the time of a broadcast down two trees. On each level a rank sends a chunk twice,
-// and a chunk of the other tree comes between.
-func (n *network) twoTree(p int, bytes float64) float64 {
-	m := Message{Algorithm: "bcast/two-tree", Ranks: p, Bytes: int(bytes), Links: true}
+// twoTree returns the time down or up two trees, or both ways, if ranks also work for some time on a
+// whole message, cut as the algorithm of that name is cut. On each level a rank sends a chunk twice,
+// or gets two, and a chunk of the other tree comes between.
+func (n *network) twoTree(name string, p int, bytes, ways, work float64) float64 {
+	m := Message{Algorithm: name, Ranks: p, Bytes: int(bytes), Links: true}
 	chunks, levels := float64(Chunks(m)), float64(bits.Len(uint(p))-1)
 	each := n.wire(bytes / chunks)
-	return levels*(4*n.o+n.l+2.5*each) + (chunks-1)*(2*n.o+each)
+	return ways*(levels*(4*n.o+n.l+2.5*each)+(chunks-1)*(2*n.o+each)) + (levels+chunks)*work/chunks
 }
 
 // symmetric returns the time of the symmetric broadcast. A destination receives a fragment while it
