@@ -35,8 +35,8 @@ func TestTooLargeIsRefusedOrInterrupted(t *testing.T) {
 	}
 }
 
-// interruptAtWork interrupts the process when it has computed for a tenth of a second, unless it ends
-// before.
+// interruptAtWork interrupts the process when it has computed for longer than it takes to start, also
+// with the race detector, unless it ends before.
 func (p *program) interruptAtWork() {
 	stat := filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "stat")
 	require.Eventually(p.t, func() bool {
@@ -44,7 +44,7 @@ func (p *program) interruptAtWork() {
 		_, fields, ok := strings.Cut(string(text), ") ")
 		if at := strings.Fields(fields); ok && len(at) > 12 && at[0] != "Z" {
 			user, _ := strconv.Atoi(at[11]) // in hundredths of a second
-			return user > 10
+			return user > 80
 		}
 		return err != nil || ok
 	}, patience, time.Millisecond)
