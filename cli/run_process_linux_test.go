@@ -187,7 +187,7 @@ func TestKilledParent(t *testing.T) {
 
 // TestStoppedRank checks that a stopped rank is killed and named.
 func TestStoppedRank(t *testing.T) {
-	t.Parallel() // it waits
+	t.Parallel()                                   // it waits
 	p := startCommand(t, endless+" --timeout 15s") // time enough to start under load
 	require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
 	code, said := p.end()

@@ -98,6 +98,11 @@ func TestRegisterRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "schedule: bcast/own-star ranks=3 root=0 chunks=1: register_test.go:")
 	require.ErrorContains(t, err, ": rank 3: the ranks are 0 … 2")
 
+	bad.Name, bad.Build = "bcast/own-loud", func(b *build.Builder) { b.Chunk(0, 0).Mcast() }
+	require.NoError(t, Register(bad))
+	_, err = New(bad.Name, Params{Ranks: 3})
+	require.ErrorContains(t, err, "it multicasts, so its Definition needs Multicasts")
+
 	times := 0
 	bad.Name, bad.Build = "bcast/own-random", func(b *build.Builder) {
 		times++

@@ -15,8 +15,7 @@ import (
 
 // Builder makes the schedule of one operation. A function that is given a Builder must not keep it.
 type Builder struct {
-	h      ir.Header
-	inputs int // parts of each rank's contribution, 0 if nothing is folded
+	h ir.Header
 
 	pieces list[piece]
 	steps  list[step]
@@ -96,7 +95,7 @@ func Schedule(h ir.Header, write func(*Builder)) (s *ir.Schedule, err error) {
 	if err := ir.Validate(&ir.Schedule{Header: h, Programs: empty(h.Ranks)}); err != nil {
 		return nil, err
 	}
-	b := &Builder{h: h, inputs: h.InputChunks()}
+	b := &Builder{h: h}
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
@@ -128,7 +127,7 @@ func empty(ranks int) []ir.Program {
 	return programs
 }
 
-// misuse is a wrong call, or a refusal.
+// misuse is a wrong call.
 type misuse struct{ text string }
 
 func (e *misuse) Error() string { return e.text }
