@@ -179,9 +179,9 @@ func writeAllreduceTwoTree(n *node, a *arena) ir.Program {
 }
 
 // foldUp writes the rules by which chunk f climbs its tree to the master of virtual rank home, where
-// it becomes the result. A node is an inner node of one tree at most. So its partial results of the
-// chunks that take this tree follow those of its host: first the lower children's, then the higher
-// children's, then those that it makes.
+// it becomes the result. A node is an inner node of one tree at most, and has partial results for the
+// chunks of that tree. It numbers them after those of its host. The results of the lower child come
+// first, those of the higher child second, and its own last.
 func (a *arena) foldUp(n *node, c *layer, f, home int) {
 	if !n.isMaster() {
 		a.contributeTo(n, c)

@@ -261,7 +261,7 @@ func inTwo(b *build.Builder) {
 	}
 }
 
-// What the calls make is right for all numbers of ranks and all roots.
+// TestProved checks that built schedules verify for each number of ranks and each root.
 func TestProved(t *testing.T) {
 	for _, c := range []struct {
 		h     ir.Header

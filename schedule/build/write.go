@@ -84,15 +84,15 @@ func (w *writer) chooseResults() (copied map[int32]bool) {
 	copied = make(map[int32]bool)
 	for i := range int32(w.steps.n) {
 		s := w.steps.at(i)
-		switch {
-		case s.do == results:
-			id := w.operands(s)[0]
-			p := w.pieces.at(id)
-			k := w.wanted(p)
-			if (p.kind == input || p.kind == partial) && !w.becomes(id, ir.Chunk(k)) {
-				copied[i] = true
-				w.pieces.at(s.out).slot = ir.Chunk(k)
-			}
+		if s.do != results {
+			continue
+		}
+		id := w.operands(s)[0]
+		p := w.pieces.at(id)
+		k := w.wanted(p)
+		if (p.kind == input || p.kind == partial) && !w.becomes(id, ir.Chunk(k)) {
+			copied[i] = true
+			w.pieces.at(s.out).slot = ir.Chunk(k)
 		}
 	}
 	for i := range int32(w.steps.n) {
