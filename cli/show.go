@@ -89,7 +89,5 @@ func (c *showCmd) options(s *ir.Schedule, std stdio) (emit.RoundsOptions, error)
 
 // multicastsIn reports whether any rank multicasts.
 func multicastsIn(s *ir.Schedule) bool {
-	mcast := func(a ir.Action) bool { return a.Op == ir.Mcast }
-	rule := func(r ir.Rule) bool { return slices.ContainsFunc(r.Do, mcast) }
-	return slices.ContainsFunc(s.Programs, func(p ir.Program) bool { return slices.ContainsFunc(p.Rules, rule) })
+	return slices.ContainsFunc(s.Programs, func(p ir.Program) bool { return p.Multicasts() })
 }

@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // Header says what a schedule does.
 type Header struct {
 	// Collective is the name of a row of the table of collectives, such as "bcast"; see
@@ -45,6 +47,13 @@ type Program struct {
 	// Names says what the author calls slots of the rank, for pictures and counterexamples. It is
 	// no part of the text and JSON forms.
 	Names map[Slot]string
+}
+
+// Multicasts reports whether a rule of p multicasts.
+func (p *Program) Multicasts() bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool {
+		return slices.ContainsFunc(r.Do, func(a Action) bool { return a.Op == Mcast })
+	})
 }
 
 // Rule fires once, when every slot of When is set. It then does the actions of Do in order.

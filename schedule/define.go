@@ -156,7 +156,7 @@ func (s *Spec) buildSchedule() (*ir.Schedule, error) {
 	if err != nil {
 		return nil, &BuildError{title(&h), err}
 	}
-	if !s.alg.Multicasts() && multicasts(made) {
+	if !s.alg.Multicasts() && slices.ContainsFunc(made.Programs, func(p ir.Program) bool { return p.Multicasts() }) {
 		return nil, &BuildError{title(&h), errors.New("it multicasts, so its Definition needs Multicasts")}
 	}
 	_, actions := sizeOfAll(made)
@@ -180,13 +180,6 @@ func (s *Spec) buildSchedule() (*ir.Schedule, error) {
 		built.order, built.actions = built.order[1:], built.actions-less
 	}
 	return made, nil
-}
-
-// multicasts reports whether a rank multicasts.
-func multicasts(s *ir.Schedule) bool {
-	mcast := func(a ir.Action) bool { return a.Op == ir.Mcast }
-	rule := func(r ir.Rule) bool { return slices.ContainsFunc(r.Do, mcast) }
-	return slices.ContainsFunc(s.Programs, func(p ir.Program) bool { return slices.ContainsFunc(p.Rules, rule) })
 }
 
 // title names a schedule and its parameters.

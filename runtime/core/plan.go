@@ -48,7 +48,7 @@ func NewPlan(h *ir.Header, program *machine.Plan, root ir.Program, digest uint64
 	p := &Plan{
 		places: placesOf(h, program),
 		Name:   h.Name(), Chunks: h.Chunks, header: *h, digest: digest, program: program, base: baseprint(h) ^ digest,
-		multicasts: multicasts(root), manyCast: manyHold(h), answers: answersOf(h, outline),
+		multicasts: root.Multicasts(), manyCast: manyHold(h), answers: answersOf(h, outline),
 	}
 	if !p.manyCast {
 		p.recovers, p.yields, p.recovery = h.Recovers, root.Yields(), program.Recovery()
@@ -84,17 +84,6 @@ func (p *Plan) Counted(shared bool) *Plan {
 	q := p.Marked("counts")
 	q.note, q.counted, q.shared, q.lines, q.steps = p.note, true, shared, lines.Layout{}, [lines.Turns][]Step{}
 	return q
-}
-
-func multicasts(p ir.Program) bool {
-	for i := range p.Rules {
-		for _, a := range p.Rules[i].Do {
-			if a.Op == ir.Mcast {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // baseprint hashes everything that all ranks must agree on, except the message's length.
