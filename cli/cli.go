@@ -42,6 +42,9 @@ type cli struct {
 	Sim     simCmd     `cmd:"" computes:"" group:"schedules" help:"Run a schedule on a modelled machine and print how long it takes."`
 	Compare compareCmd `cmd:"" computes:"" group:"schedules" help:"Compare the times of several schedules on a modelled machine."`
 
+	Synth   synthCmd   `cmd:"" computes:"" group:"schedules" help:"Make a schedule that is as fast as a given network allows."`
+	Network networkCmd `cmd:"" computes:"" group:"schedules" help:"Print a network: a kind such as torus, or a file."`
+
 	Run   runCmd     `cmd:"" group:"run" help:"Start local ranks and run a collective operation for real."`
 	Rank  oneRankCmd `cmd:"" group:"run" help:"Run one rank of a collective operation; start one on every host."`
 	Group groupCmd   `cmd:"" group:"run" help:"Join a group whose members come and go."`
@@ -183,6 +186,8 @@ func variable(name string) string {
 		return strings.Join(heads(operationRows()), ",")
 	case "explained":
 		return strings.Join(explainable(), ", ")
+	case "networks":
+		return networkKinds()
 	case "shells":
 		return strings.Join(complete.Shells(), ",")
 	case "counts":

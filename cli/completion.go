@@ -82,6 +82,9 @@ var completions = map[string]complete.Source{
 	"delay":     func(complete.Place) []complete.Word { return plainWords(delays...) },
 	"figure":    figureWords,
 	"claim":     func(complete.Place) []complete.Word { return plainWords(verify.Claims()...) },
+	"network": func(complete.Place) []complete.Word {
+		return plainWords(append(strings.Split(networkKinds(), ", "), "order")...)
+	},
 	"tuned":     func(complete.Place) []complete.Word { return plainWords(tunable()...) },
 	"loss":      func(complete.Place) []complete.Word { return plainWords("none", "all") },
 	"interface": interfaceWords,

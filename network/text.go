@@ -71,7 +71,7 @@ func (d *draft) line(words []string) error {
 	case "network":
 		switch {
 		case len(args) != 1 || !isName(args[0]):
-			return of(fmt.Errorf("want one name: %s", namesAre))
+			return of(fmt.Errorf("want one name: %s", namesAre), args...)
 		case d.Name != "":
 			return of(fmt.Errorf("the network is already called %s", d.Name), args...)
 		}

@@ -38,8 +38,9 @@ func (p *Planned) Schedule() (*ir.Schedule, error) {
 	}
 	w := newWriter(ranks)
 	up, down := p.cargoes()
-	w.up(up, p.window(up))
-	w.down(down, p.window(down), !o.Collective.folds())
+	after := p.window(down)
+	w.up(up, after)
+	w.down(down, after, !o.Collective.folds())
 	return w.schedule(h), nil
 }
 

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/schedgen/schedgen/network"
+)
+
+// networkCmd is the verb network.
+type networkCmd struct {
+	What string `arg:"" name:"kind|file|order" complete:"network,file" help:"Kind of network: ${networks}; or a file, which is printed in the canonical form; or order, to propose which host is which rank."`
+	Of   string `arg:"" optional:"" name:"sizes" complete:"file" help:"Sizes of the kind, such as 8 or 4x4; with order a file."`
+
+	Rate   rateFlag  `default:"10Gbit" placeholder:"RATE" help:"Bits a second of a link in each direction; default 10Gbit."`
+	Trunk  rateFlag  `placeholder:"RATE" help:"Bits a second of a link between switches; default --rate."`
+	Delay  delayFlag `placeholder:"TIME" help:"Delay of a link, such as 5us; default 0."`
+	Format string    `short:"f" enum:"text,dot" default:"text" placeholder:"F" help:"One of text and dot (a picture for Graphviz); default text."`
+}
+
+// Help is the long help text.
+func (networkCmd) Help() string {
+	var kinds strings.Builder
+	for _, k := range network.Kinds() {
+		fmt.Fprintf(&kinds, "    %-28s %s\n", k.Name+" "+k.Form, k.Says)
+	}
+	return `Prints a network: ranks, switches, and the links between them. Other verbs read it and make,
+simulate or judge schedules for it.
+
+Kinds:
+
+` + kinds.String() + `
+The form of a file:
+
+    network two-sites
+    rank a0 a1 b0 b1                  # ranks 0, 1, 2, 3: in this order
+    switch a b
+    link a0 a 100Mbit                 # both directions
+    link a1 a 100Mbit
+    link b0 b 100Mbit
+    link b1 b 100Mbit
+    link a b 10Mbit delay=5ms
+    arc a0 b0 1Mbit                   # one direction; parallel arcs add up
+    route a1 b0 a b                   # the way from a1 to b0, if it is not the shortest
+
+A file may also be a graph of Graphviz: a node with rank=3 is rank 3, and edges have attributes rate
+and delay.
+
+order prints the network with its ranks in an order in which ranks that follow each other are near:
+a ring or a chain among ranks of two racks that alternate takes several times as long as one in
+which each rack's ranks follow each other.
+
+Examples:
+
+  schedgen network torus 4x4 --rate 10Gbit -f text > torus.net
+  schedgen network racks 2x8 --rate 10Gbit --trunk 20Gbit -f dot | dot -Tsvg -o racks.svg
+  schedgen network order cluster.net > ordered.net`
+}
+
+// Run prints a network.
+func (c *networkCmd) Run(ctx context.Context, std stdio) error {
+	n, err := c.network(ctx, std)
+	if err != nil {
+		return err
+	}
+	out := ctxWriter{ctx, std.Out}
+	if c.Format == "dot" {
+		return n.WriteDOT(out, nil)
+	}
+	return n.Write(out)
+}
+
+func (c *networkCmd) network(ctx context.Context, std stdio) (*network.Network, error) {
+	for _, k := range network.Kinds() {
+		if k.Name != c.What {
+			continue
+		}
+		if c.Of == "" {
+			return nil, fmt.Errorf("%s: want sizes, %s", c.What, k.Form)
+		}
+		return network.Generate(c.What, c.Of, network.Options{Rate: int64(c.Rate), Trunk: int64(c.Trunk), Delay: int64(c.Delay)})
+	}
+	if c.What == "order" {
+		if c.Of == "" {
+			return nil, errors.New("order: want a file with a network")
+		}
+		n, err := readNetwork(ctx, std, c.Of)
+		if err != nil {
+			return nil, err
+		}
+		return n.Ordered(network.Order(n)), nil
+	}
+	if c.Of != "" {
+		_, err := network.Generate(c.What, c.Of, network.Options{})
+		return nil, err
+	}
+	if _, err := os.Stat(c.What); err != nil && c.What != "-" {
+		return nil, fmt.Errorf("%w; the kinds of networks are %s", err, networkKinds())
+	}
+	return readNetwork(ctx, std, c.What)
+}
+
+// networkKinds lists the kinds of networks.
+func networkKinds() string {
+	var names []string
+	for _, k := range network.Kinds() {
+		names = append(names, k.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// readNetwork reads the file of a network. - is standard input.
+func readNetwork(ctx context.Context, std stdio, name string) (*network.Network, error) {
+	std.work.does("reading " + name)
+	return await(ctx, func() (*network.Network, error) {
+		var in io.Reader = std.In
+		said := "standard input"
+		if name != "-" {
+			f, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close() // read only: nothing to lose
+			in, said = f, name
+		}
+		n, err := network.Parse(in)
+		var fault *network.ParseError
+		if errors.As(err, &fault) && fault.Line > 0 {
+			return nil, fmt.Errorf("%s:%d: %w", said, fault.Line, fault.Err)
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: %w", said, err)
+		}
+		return n, nil
+	})
+}
+
+// rateFlag is a rate in bits a second.
+type rateFlag int64
+
+// UnmarshalText reads "100Mbit".
+func (r *rateFlag) UnmarshalText(text []byte) error {
+	rate, err := network.ParseRate(string(text))
+	*r = rateFlag(rate)
+	return err
+}
+
+// delayFlag is a delay in ns.
+type delayFlag int64
+
+// UnmarshalText reads "5us".
+func (d *delayFlag) UnmarshalText(text []byte) error {
+	delay, err := network.ParseDelay(string(text))
+	*d = delayFlag(delay)
+	return err
+}
