@@ -43,7 +43,7 @@ var layers = []struct {
 		"a network is described without what is sent over it"},
 	{"network/flow", nil,
 		"a flow knows nothing of what flows"},
-	{"synth", []string{"ir", "network/..."},
+	{"synth", []string{"ir", "network/...", "schedule/build"},
 		"trees follow from the network alone: checks, models and the runtime take schedules from any source"},
 	{"sim", []string{"ir", "ir/dag", "network", "sim/link", "sim/queue"},
 		"a simulation needs programs and not their source: it serves schedules of ours, files of others and figures"},
