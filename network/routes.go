@@ -39,11 +39,8 @@ func NewRouter(n *Network) *Router {
 
 // Route appends to arcs the arcs from a rank to another one. It returns an error if none lead there.
 func (r *Router) Route(arcs []int, from, to int) ([]int, error) {
-	if fixed, ok := r.fixed[[2]int{from, to}]; ok {
-		return append(arcs, fixed...), nil
-	}
 	for v := from; v != to; {
-		arc := r.Next(v, to)
+		arc := r.At(v, from, to)
 		if arc < 0 {
 			return nil, fmt.Errorf("no way leads from rank %d (%s) to rank %d (%s)", from, r.n.NameOf(from), to, r.n.NameOf(to))
 		}
@@ -51,6 +48,19 @@ func (r *Router) Route(arcs []int, from, to int) ([]int, error) {
 		v = r.n.Arcs[arc].To
 	}
 	return arcs, nil
+}
+
+// At returns the arc that a message between two ranks takes at a node of its route. It returns -1 if
+// no way leads from there.
+func (r *Router) At(node, from, to int) int {
+	if fixed, ok := r.fixed[[2]int{from, to}]; ok {
+		at := slices.IndexFunc(fixed, func(arc int) bool { return r.n.Arcs[arc].From == node })
+		if at < 0 {
+			return -1
+		}
+		return fixed[at]
+	}
+	return r.Next(node, to)
 }
 
 // Next returns the arc that a message to a rank takes at a node, or -1. It knows nothing of the

@@ -100,3 +100,19 @@ func inUse() int64 {
 	goruntime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
+
+// BenchmarkLinks simulates operations in model Links and reports events a second.
+func BenchmarkLinks(b *testing.B) {
+	l := sim.Link{Rate: 1e9, Delay: 5000}
+	for _, c := range runs[:5] {
+		b.Run(c.name, func(b *testing.B) {
+			s, err := sim.New(spec(b, c.algorithm, c.p), sim.Config{Model: sim.Links{O: 1500, Up: l, Down: l}, Bytes: 1})
+			require.NoError(b, err)
+			events := int64(0)
+			for b.Loop() {
+				events += run(b, s)
+			}
+			report(b, events)
+		})
+	}
+}

@@ -28,8 +28,8 @@ type engine struct {
 	fired  []int32
 	set    []int32 // slots that a rank has from the beginning
 	counts Counts
-	path   *path    // nil: not requested
-	net    *network // nil: costs has everything
+	path   *path   // nil: not requested
+	net    *fabric // nil: costs has everything
 	gate   gate
 	full   Time   // until when the switch is busy with what has come to it
 	local  *local // nil: ranks only send and receive
@@ -97,8 +97,10 @@ func newEngine(p Programs, c *Config) (*engine, error) {
 	if e.costs, err = newCosts(p, c, &e.h); err != nil {
 		return nil, err
 	}
-	if links, ok := c.Model.(Links); ok {
-		e.net = newNetwork(links, e.costs.host(e.h.Ranks-1)+1)
+	if m, ok := c.Model.(wired); ok {
+		if e.net, err = m.fabric(e.h.Ranks, c, &e.costs); err != nil {
+			return nil, err
+		}
 	}
 	if c.Path {
 		e.path = &path{}
@@ -175,11 +177,9 @@ func (e *engine) step(k key, kind eventKind, r int, x event) error {
 		}
 		return nil
 	case crosses:
-		e.cross(k, r, x)
-		return nil
+		return e.hop(k, r, e.net.land(x))
 	case branches:
-		e.branch(k, r, x)
-		return nil
+		return e.spread(k, e.net.land(x))
 	case expires:
 		e.expire(k, r, x)
 		return nil
@@ -317,7 +317,7 @@ func (e *engine) result() *Result {
 		r.Path = e.critical(r.Enters, r.Returns)
 	}
 	if e.net != nil {
-		r.Loads = e.net.loads()
+		e.c.Model.(wired).loads(e.net, r)
 	}
 	return r
 }

@@ -36,116 +36,74 @@ func (m Links) check(bytes int) error {
 			err = fmt.Errorf("links: a rate of %d bit/s: must not be negative", l.Rate)
 		case l.Queue != 0 || l.Burst != 0:
 			err = fmt.Errorf("links: a queue of %d and a burst of %d bytes: not modelled", l.Queue, l.Burst)
-		case float64(bytes)*8e9 > 0.99*math.MaxInt64, l.Rate > 0 && float64(bytes)*8e9/float64(l.Rate) > maxTime:
-			err = fmt.Errorf("links: %d bytes: times could exceed %d ns", bytes, int64(maxSum))
+		default:
+			err = checkRate("links", l.Rate, bytes)
 		}
 	}
 	return err
+}
+
+// checkRate returns an error if the time of a message on a link of that rate could overflow.
+func checkRate(model string, rate int64, bytes int) error {
+	if float64(bytes)*8e9 > 0.99*math.MaxInt64 || rate > 0 && float64(bytes)*8e9/float64(rate) > maxTime {
+		return fmt.Errorf("%s: %d bytes: times could exceed %d ns", model, bytes, int64(maxSum))
+	}
+	return nil
 }
 
 func (m Links) cost(_ int, _ bool) cost {
 	return cost{sendCPU: m.O, latency: m.O + m.Loop, recvCPU: m.O}
 }
 
-// network is the links of a run.
-type network struct {
-	hosts []ends
-	model Links
+func (m Links) fabric(ranks int, _ *Config, s *costs) (*fabric, error) {
+	hosts := s.host(ranks-1) + 1
+	f := &fabric{routes: star{hosts}, arcs: make([]arc, 2*hosts), fresh: make([]Link, 2*hosts)}
+	for host := range hosts {
+		f.fresh[2*host], f.fresh[2*host+1] = m.Up, m.Down
+	}
+	return f, nil
 }
 
-// ends are the two directions of a host's link.
-type ends struct{ up, down link.Pipe[Time] }
-
-func newNetwork(m Links, hosts int) *network {
-	n := &network{make([]ends, hosts), m}
-	n.reset()
-	return n
-}
-
-func (n *network) reset() {
-	for i := range n.hosts {
-		n.hosts[i] = ends{link.Pipe[Time]{Link: n.model.Up}, link.Pipe[Time]{Link: n.model.Down}}
+func (m Links) loads(f *fabric, r *Result) {
+	r.Loads = make([]Load, len(f.arcs)/2)
+	for host := range r.Loads {
+		r.Loads[host] = Load{f.arcs[2*host].Count(), f.arcs[2*host+1].Count()}
 	}
 }
 
-func (n *network) loads() []Load {
-	loads := make([]Load, len(n.hosts))
-	for i := range n.hosts {
-		loads[i] = Load{n.hosts[i].up.Count(), n.hosts[i].down.Count()}
+// star is the routes between hosts at a switch, which is the node after them. Arc 2h goes up from
+// host h, and arc 2h+1 down to it.
+type star struct{ hosts int }
+
+func (s star) next(node, _, to int) (arc, end int) {
+	if node == s.hosts {
+		return 2*to + 1, to
 	}
-	return loads
+	return 2 * node, s.hosts
 }
 
-// depart sends a message up the link of its sender's host. k is the time at which it would arrive
-// on its own host. A multicast sends one copy, which the switch multiplies.
-func (e *engine) depart(k key, kind eventKind, r, to int, ready Time, x event) {
-	host, bytes := e.costs.host(r), e.costs.lengthOf(x.slot, to)
-	if kind == casts {
-		e.loop(k, r, x)
-		kind = branches
-	} else if e.costs.host(to) == host {
-		k.at += e.noise(k.seq, to)
-		e.push(k, arrives, to, x)
-		return
-	}
-	if len(e.net.hosts) == 1 {
-		return
-	}
-	up := &e.net.hosts[host].up
-	left, took := through(up, ready, bytes), up.Serialize(bytes)
-	head := left - took + up.Delay + e.saturate(left-took, took, bytes)
-	if kind == branches {
-		e.push(key{head + e.c.Fanout, k.seq}, kind, r, x)
-		return
-	}
-	e.push(key{head, k.seq}, crosses, to, x)
-}
-
-// through returns when the last byte of a message has left a link. If the link is busy until later
-// than any time of a run, it adds nothing more.
-func through(p *link.Pipe[Time], now Time, bytes int) Time {
-	if p.Free() > maxSum {
-		return p.Free()
-	}
-	left, _ := p.Send(now, bytes, 1) // a queue without a bound is never full
-	return left
-}
-
-// loop delivers a multicast to the other ranks of its sender's host.
-func (e *engine) loop(k key, r int, x event) {
-	host := e.costs.host(r)
-	for to := e.costs.first(host); to < e.costs.first(host+1); to++ {
-		if to != r {
-			e.deliver(k, to, x)
+func (s star) branches(arcs []int32, node, from int) ([]int32, error) {
+	switch {
+	case node == from && s.hosts > 1:
+		return append(arcs, int32(2*from)), nil
+	case node == s.hosts:
+		for host := range s.hosts {
+			if host != from {
+				arcs = append(arcs, int32(2*host+1))
+			}
 		}
 	}
+	return arcs, nil
 }
 
-// cross sends a message whose first byte is at the switch down the link of its receiver's host.
-func (e *engine) cross(k key, to int, x event) {
-	k.at = e.descend(k.at, e.costs.host(to), e.costs.lengthOf(x.slot, to)) + e.noise(k.seq, to)
-	e.push(k, arrives, to, x)
-}
-
-// branch sends the copies of a multicast down the links of all other hosts.
-func (e *engine) branch(k key, r int, x event) {
-	for host := range e.net.hosts {
-		if host == e.costs.host(r) {
-			continue
-		}
-		at := e.descend(k.at, host, e.costs.lengthOf(x.slot, r))
-		for to := e.costs.first(host); to < e.costs.first(host+1); to++ {
-			e.deliver(key{at, k.seq}, to, x)
-		}
+func (s star) end(arc int) int {
+	if arc%2 == 0 {
+		return s.hosts
 	}
+	return arc / 2
 }
 
-// descend returns when the last byte of a message reaches a host if the first byte is at the switch
-// now. Neither link lets it arrive earlier.
-func (e *engine) descend(now Time, host, bytes int) Time {
-	down := &e.net.hosts[host].down
-	return max(through(down, now, bytes), now+e.net.model.Up.Serialize(bytes)) + down.Delay
-}
+func (s star) goesOn(node, _ int) bool { return node == s.hosts }
 
 // String returns the parameters, such as "o=1500 loop=500 up=1000000000 bit/s+5000 …", with times
 // in ns.

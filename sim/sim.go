@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/sim/link"
 )
 
 // Time is a time or a duration of a model in nanoseconds.
@@ -80,7 +81,9 @@ type Result struct {
 	Makespan Time   // when the last call returns, Never if some call never does
 	Counts   Counts // of messages, losses and other events
 	Path     []Step // the critical path, if Config.Path was set
-	Loads    []Load // by host, if the model has links
+	Loads    []Load // by host, if the model is Links
+	// ArcLoads is what has crossed the arcs of the network, by arc, if the model is Network.
+	ArcLoads []link.Count[Time]
 }
 
 // Run simulates one operation. It takes about the time of sorting the messages, and memory in

@@ -148,7 +148,9 @@ func (e *engine) send(r int, now Time) error {
 	} else {
 		e.lists.at(own.rules.first).advance()
 	}
-	e.transmit(r, int(to), now, c, event{slot, from})
+	if err := e.transmit(r, int(to), now, c, event{slot, from}); err != nil {
+		return err
+	}
 	if e.local != nil {
 		e.sent(r, slot, to)
 	}
@@ -195,16 +197,15 @@ func (e *engine) slotAt(slot ir.Slot, to int32) int32 {
 	return slotNumber(slot, e.h.Chunks, ir.MaxSignals, ir.MaxValues)
 }
 
-// transmit sends a message on its way.
-func (e *engine) transmit(r, to int, now Time, c *cost, x event) {
+// transmit sends a message on its way. It fails if no way leads to its rank.
+func (e *engine) transmit(r, to int, now Time, c *cost, x event) error {
 	k, kind := key{now + c.latency, e.numbers(1)}, arrives
 	if to == toAll {
 		e.counts.Mcasts++
 		kind, to = casts, r
 	}
 	if e.net != nil {
-		e.depart(k, kind, r, to, now+c.sendCPU, x)
-		return
+		return e.depart(k, kind, r, to, now+c.sendCPU, x)
 	}
 	if !e.costs.near(r, to) || kind == casts {
 		k.at += e.saturate(now, c.out, e.costs.lengthOf(x.slot, to))
@@ -221,6 +222,7 @@ func (e *engine) transmit(r, to int, now Time, c *cost, x event) {
 		k.at += e.noise(k.seq, to)
 		e.push(k, kind, to, x)
 	}
+	return nil
 }
 
 // noise draws the random delay of a message to a rank.
