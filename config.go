@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/core"
@@ -32,6 +33,12 @@ type Config struct {
 	// default is the file that SCHEDGEN_RULES names, if it is set. Otherwise the default is the
 	// built-in rules.
 	Rules *selection.Rules
+
+	// Network says how the ranks' hosts are connected: rank r is on node r (network.Parse reads a
+	// file). Schedules are made for it and simulated, and used where they are at least 1.2 times
+	// faster than what Rules choose; that takes up to some seconds. Communicators made by Dup use
+	// them, too; those of Split and Shrink do not.
+	Network *network.Network
 
 	// Reproducible makes collectives that fold give the same bits for any length, place in the
 	// vector, transport, hosts and losses. Contributions are folded by one tree, which only the
@@ -157,7 +164,7 @@ type Observe struct {
 // below returns the configuration of package runtime.
 func (cfg *Config) below() runtime.Config {
 	b := runtime.Config{
-		Transport: cfg.Transport, Rules: cfg.Rules, Reproducible: cfg.Reproducible,
+		Transport: cfg.Transport, Rules: cfg.Rules, Network: cfg.Network, Reproducible: cfg.Reproducible,
 		Delay: runtime.DelayPolicy(cfg.Delay), RootDelay: cfg.RootDelay,
 		Chunk: cfg.Chunk, MaxBcast: cfg.MaxBcast, Repair: cfg.Repair, Stall: cfg.Stall, Silence: cfg.Silence, Retain: cfg.Retain,
 		PublishWindow: cfg.PublishWindow, PublishBytes: cfg.PublishBytes, MaxMessage: cfg.MaxMessage,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/network"
+	"github.com/schedgen/schedgen/network/dot"
 )
 
 // networkCmd is the verb network.
@@ -69,7 +71,7 @@ func (c *networkCmd) Run(ctx context.Context, std stdio) error {
 	}
 	out := ctxWriter{ctx, std.Out}
 	if c.Format == "dot" {
-		return n.WriteDOT(out, nil)
+		return dot.Write(out, n, nil)
 	}
 	return n.Write(out)
 }
@@ -127,7 +129,12 @@ func readNetwork(ctx context.Context, std stdio, name string) (*network.Network,
 			defer f.Close() // read only: nothing to lose
 			in, said = f, name
 		}
-		n, err := network.Parse(in)
+		b := bufio.NewReader(in)
+		parse := network.Parse
+		if head, _ := b.Peek(512); dot.Is(head) { // its error comes again when b is read
+			parse = dot.Parse
+		}
+		n, err := parse(b)
 		var fault *network.ParseError
 		if errors.As(err, &fault) && fault.Line > 0 {
 			return nil, fmt.Errorf("%s:%d: %w", said, fault.Line, fault.Err)

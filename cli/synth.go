@@ -117,7 +117,8 @@ func (c *synthCmd) faultOf(err error) error {
 // printBound prints a bound.
 func printBound(w io.Writer, n *network.Network, b synth.Bound) error {
 	block := "a block"
-	if b.Collective == synth.Allreduce {
+	row := b.Collective.Row()
+	if row.Alike {
 		block = "a vector"
 	}
 	var err error
@@ -129,7 +130,7 @@ func printBound(w io.Writer, n *network.Network, b synth.Bound) error {
 		return err
 	}
 	what, comes := count(int(b.Crossing), "block"), "enter"
-	if b.Collective == synth.Allreduce {
+	if row.Alike {
 		what = count(int(b.Crossing), "vector")
 	}
 	if b.Crossing == 1 {
@@ -139,7 +140,7 @@ func printBound(w io.Writer, n *network.Network, b synth.Bound) error {
 		_, err = fmt.Fprintf(w, "  limit      all ranks: %s come in over %s together\n", what, rateWords(b.Over))
 		return err
 	}
-	if b.Collective == synth.ReduceScatter || b.Collective == synth.Reduce {
+	if row.Inputs != nil && !row.Alike {
 		comes = strings.Replace(strings.Replace(comes, "enters", "leaves", 1), "enter", "leave", 1)
 	}
 	var arcs []string

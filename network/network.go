@@ -287,6 +287,36 @@ func (d *draft) link(a, b string, rate, delay int64) error {
 	return d.arc(b, a, rate, delay)
 }
 
+// Link is a link between two nodes.
+type Link struct {
+	A, B   string // names of nodes
+	Rate   int64  // bits a second
+	Delay  int64  // ns
+	OneWay bool   // from A to B only
+}
+
+// New returns the network of the named nodes and links. Parallel links add up.
+func New(name string, ranks, switches []string, links []Link) (*Network, error) {
+	d := newDraft(name)
+	for i, nodes := range [][]string{ranks, switches} {
+		for _, node := range nodes {
+			if err := d.node(node, i == 0); err != nil {
+				return nil, fmt.Errorf("node %w", err)
+			}
+		}
+	}
+	for _, l := range links {
+		add := d.link
+		if l.OneWay {
+			add = d.arc
+		}
+		if err := add(l.A, l.B, l.Rate, l.Delay); err != nil {
+			return nil, fmt.Errorf("link %s %s: %w", l.A, l.B, err)
+		}
+	}
+	return d.finish()
+}
+
 // finish returns the network. Parallel arcs add up, and have the longest of their delays.
 func (d *draft) finish() (*Network, error) {
 	n := d.Network

@@ -25,19 +25,10 @@ func (e *ParseError) Error() string {
 // Unwrap returns the fault.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// Parse reads a network in the text form or as a graph of DOT, see [ParseDOT]. Faults of the input
-// are a *[ParseError].
+// Parse reads a network in the text form. Faults of the input are a *[ParseError].
 func Parse(r io.Reader) (*Network, error) {
-	b := bufio.NewReader(r)
-	head, err := b.Peek(512)
-	if err != nil && err != io.EOF {
-		return nil, err
-	}
-	if isDOT(head) {
-		return ParseDOT(b)
-	}
 	d := newDraft("")
-	scan := bufio.NewScanner(b)
+	scan := bufio.NewScanner(r)
 	scan.Buffer(nil, 1<<22) // a line with all ranks
 	line := 0
 	for scan.Scan() {

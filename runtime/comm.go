@@ -61,6 +61,9 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		err = fmt.Errorf("%w: the context is nil", ErrInput)
 	}
 	if err == nil {
+		err = cfg.prefer(ctx)
+	}
+	if err == nil {
 		err = cfg.connect(ctx)
 	}
 	if err != nil {
@@ -90,6 +93,9 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 func (c *Comm) prepare(spread bool) error {
 	if err := c.checkNamed(); err != nil {
 		return err
+	}
+	if n := c.cfg.Network; n != nil && len(n.Ranks) != c.size {
+		return fmt.Errorf("%w: Config.Network: it has %d ranks, and there are %d", ErrInput, len(n.Ranks), c.size)
 	}
 	c.plans = plans{rank: c.rank, size: c.size, rules: rulesWords(c.cfg.Rules), opens: c.opens(), rows: ir.Collectives()}
 	c.plans.recent = make([]recent, len(c.plans.rows)<<recentBits)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -83,6 +84,14 @@ type Config struct {
 	// host, if the transport knows hosts with several ranks each, in blocks of consecutive ranks;
 	// see wire.Caps.
 	Rules *selection.Rules
+
+	// Network says how the ranks' hosts are connected: rank r is on node r. Join makes schedules for it,
+	// simulates them, and uses them where they are at least 1.2 times faster than what Rules choose.
+	// That takes up to some seconds. Communicators of Dup use them, too; those of Split and Shrink have
+	// other ranks, and do not.
+	Network *network.Network
+	// elsewhere is Rules without those of the network: for communicators of other ranks.
+	elsewhere *selection.Rules
 
 	// Reproducible makes collectives that fold give the same bits for any length, number of chunks,
 	// position in the vector, transport, placement on hosts and loss: for each collective and

@@ -12,6 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/synth/rules"
 )
 
 // Init makes the communicator of all processes that a launcher has started with this one: mpirun of
@@ -31,15 +32,27 @@ func Init(ctx context.Context) (*Comm, error) {
 	return Join(ctx, Config{})
 }
 
-// connect gives cfg the rules and the transport that the environment names.
-func (cfg *Config) connect(ctx context.Context) (err error) {
-	if cfg.Transport != nil {
-		return nil
-	}
-	if name := os.Getenv("SCHEDGEN_RULES"); name != "" && cfg.Rules == nil {
+// prefer gives cfg the rules that the environment names, and those of the network.
+func (cfg *Config) prefer(ctx context.Context) (err error) {
+	if name := os.Getenv("SCHEDGEN_RULES"); name != "" && cfg.Rules == nil && cfg.Transport == nil {
 		if cfg.Rules, err = readRules(name); err != nil {
 			return fmt.Errorf("SCHEDGEN_RULES: %s: %w", name, err)
 		}
+	}
+	if cfg.Network == nil {
+		return nil
+	}
+	cfg.elsewhere = cfg.Rules
+	if cfg.Rules, err = rules.For(ctx, cfg.Network, cfg.Rules); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: Config.Network: %w", ErrInput, err)
+	}
+	return err
+}
+
+// connect gives cfg the transport that the environment names.
+func (cfg *Config) connect(ctx context.Context) (err error) {
+	if cfg.Transport != nil {
+		return nil
 	}
 	limit, err := cfg.joinTimeout(os.Getenv)
 	if err != nil {

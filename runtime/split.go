@@ -221,6 +221,9 @@ func (c *Comm) register(ranks []int, out outcome, own casting) (*Comm, error) {
 	child.cfg.Epoch = out.epoch
 	if !slices.IsSorted(ranks) || len(ranks) < c.size {
 		child.cfg.Algorithms = c.cfg.Algorithms.withoutHosts()
+		if c.cfg.Network != nil {
+			child.cfg.Network, child.cfg.Rules = nil, c.cfg.elsewhere
+		}
 	}
 	if out.set > 0 && shareHosts(child.caps, child.size) {
 		w, err := d.windows.further(out.set, m, child)

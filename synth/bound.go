@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/network/flow"
 )
@@ -26,11 +27,15 @@ func Collectives() []Collective {
 	return []Collective{Allgather, ReduceScatter, Allreduce, Bcast, Reduce}
 }
 
-// rooted reports whether a collective has a root.
-func (c Collective) rooted() bool { return c == Bcast || c == Reduce }
+// Row returns the row of the collective in the table of package ir.
+func (c Collective) Row() ir.Collective {
+	row, _ := ir.CollectiveNamed(string(c))
+	return row
+}
 
-// folds reports whether contributions go to roots first.
-func (c Collective) folds() bool { return c == ReduceScatter || c == Reduce || c == Allreduce }
+// goesUp reports whether contributions go to roots, and goesDown whether blocks go from roots.
+func (c Collective) goesUp() bool   { return c.Row().Inputs != nil }
+func (c Collective) goesDown() bool { return !c.goesUp() || c.Row().Alike }
 
 // Bound says how fast a network lets a collective be: a block of n bits needs Blocks·n/Rate seconds.
 // The block of an allreduce is the whole vector.
@@ -64,10 +69,10 @@ func BoundFrom(n *network.Network, c Collective, root int) (Bound, error) {
 	if err := check(n, c, root); err != nil {
 		return Bound{}, err
 	}
-	if c == Allreduce {
+	if c.goesUp() && c.goesDown() {
 		return allreduceBound(n)
 	}
-	return boundOf(newProblem(n, c.weights(len(n.Ranks), root), c.folds()), c)
+	return boundOf(newProblem(n, c.weights(len(n.Ranks), root), c.goesUp()), c)
 }
 
 func check(n *network.Network, c Collective, root int) error {
@@ -85,9 +90,9 @@ func check(n *network.Network, c Collective, root int) error {
 
 // weights returns by rank how many blocks it is the root of.
 func (c Collective) weights(ranks, root int) []int64 {
-	w := make([]int64, ranks)
+	w, row := make([]int64, ranks), c.Row()
 	for r := range w {
-		if !c.rooted() || r == root {
+		if !row.Rooted || r == root {
 			w[r] = 1
 		}
 	}

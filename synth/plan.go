@@ -43,7 +43,8 @@ type Planned struct {
 	Ratio   float64
 	Detours Detours
 
-	n *network.Network
+	n     *network.Network
+	alike bool // contributions go up and blocks go down
 }
 
 // MaxPuts bounds the chunks that a schedule puts.
@@ -65,7 +66,7 @@ func Plan(n *network.Network, o Options) (*Planned, error) {
 			return nil, &FlagError{f.name, fmt.Sprint(f.of), fmt.Sprintf("must be in 0..%d", ir.MaxParam)}
 		}
 	}
-	if o.Collective == Reduce || o.Collective == ReduceScatter {
+	if !o.Collective.goesDown() {
 		o.Window = 0
 	}
 	b, err := BoundFrom(n, o.Collective, o.Root)
@@ -73,7 +74,7 @@ func Plan(n *network.Network, o Options) (*Planned, error) {
 		return nil, err
 	}
 	p, err := plan(n, o, b, o.Collective.weights(len(n.Ranks), o.Root))
-	if err != nil || o.Collective != Allreduce {
+	if err != nil || !o.Collective.Row().Alike {
 		return p, err
 	}
 	one, err := plan(n, o, b, Bcast.weights(len(n.Ranks), o.Root))
@@ -85,15 +86,15 @@ func Plan(n *network.Network, o Options) (*Planned, error) {
 
 // plan makes the trees for roots with weights.
 func plan(n *network.Network, o Options, b Bound, weights []int64) (*Planned, error) {
-	p := &Planned{Options: o, Bound: b, K: 1, Ratio: 1, n: n}
+	p := &Planned{Options: o, Bound: b, K: 1, Ratio: 1, n: n, alike: o.Collective.Row().Alike}
 	for _, w := range weights {
 		p.Roots += int(w)
 	}
 	if len(n.Ranks) == 1 {
-		p.Trees, p.Loads = []Tree{{Weight: 1, Parent: []int32{-1}, Order: []int32{0}, Up: o.Collective.folds()}}, make([]float64, len(n.Arcs))
+		p.Trees, p.Loads = []Tree{{Weight: 1, Parent: []int32{-1}, Order: []int32{0}, Up: o.Collective.goesUp()}}, make([]float64, len(n.Arcs))
 		return p, nil
 	}
-	up, down := o.Collective.folds(), !o.Collective.folds() || o.Collective == Allreduce
+	up, down := o.Collective.goesUp(), o.Collective.goesDown()
 	var err error
 	if up {
 		if p.Trees, p.K, p.Detours, err = treesOf(newProblem(n, weights, true), o); err != nil {
@@ -169,7 +170,7 @@ func (p *Planned) load() error {
 	p.Loads = make([]float64, len(p.n.Arcs))
 	router := network.NewRouter(p.n)
 	each := 1 / float64(p.K)
-	if p.Options.Collective == Allreduce {
+	if p.alike {
 		each /= float64(p.Roots)
 	}
 	var route []int

@@ -22,7 +22,7 @@ type cargo struct {
 // more than [MaxPuts] puts.
 func (p *Planned) Schedule() (*ir.Schedule, error) {
 	ranks, o := len(p.n.Ranks), p.Options
-	row, _ := ir.CollectiveNamed(string(o.Collective))
+	row := o.Collective.Row()
 	h := ir.Header{Collective: string(o.Collective), Algorithm: "trees", Ranks: ranks, Params: []ir.Param{
 		{Name: "pieces", Value: o.Pieces}, {Name: "trees", Value: int(p.K)}, {Name: "window", Value: o.Window},
 	}}
@@ -32,7 +32,7 @@ func (p *Planned) Schedule() (*ir.Schedule, error) {
 	per := int64(o.Pieces) * p.K // chunks of a block of trees
 	h.Chunks = int(per) * p.Roots
 	halves := int64(1)
-	if o.Collective == Allreduce {
+	if p.alike {
 		halves = 2
 	}
 	if puts := float64(per) * float64(p.Roots) * float64(ranks-1) * float64(halves); puts > MaxPuts || int64(h.Chunks) > ir.MaxChunks {
@@ -49,7 +49,7 @@ func (p *Planned) Write(b *build.Builder) {
 		b.Refuse("its %d trees need a multiple of %d chunks of all blocks", int(p.K)*p.Roots, int(p.K)*p.Roots)
 	}
 	up, down := p.cargoes(pieces)
-	w := &writer{b: b, p: p, held: !p.Options.Collective.folds(), came: make(map[place][]build.Piece), results: make(map[int]build.Piece)}
+	w := &writer{b: b, p: p, held: !p.Options.Collective.goesUp(), came: make(map[place][]build.Piece), results: make(map[int]build.Piece)}
 	for piece := range pieces {
 		for i := range up {
 			w.up(&up[i], piece)
@@ -87,7 +87,7 @@ func (p *Planned) cargoes(pieces int) (up, down []cargo) {
 // pieces, each of which has a part for each root. Blocks of other collectives are cut one by one.
 func (p *Planned) chunk(c *cargo, piece, tree int) int {
 	k := int(p.K)
-	if p.Options.Collective == Allreduce {
+	if p.alike {
 		return (piece*p.Roots+c.of)*k + c.first + tree
 	}
 	return (c.of*c.pieces+piece)*k + c.first + tree

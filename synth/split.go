@@ -218,9 +218,9 @@ func (s *splitter) remove(v int32, spread bool) error {
 		shared = iota // direct ways, shared by all nodes that they lead to
 		direct        // direct ways
 		spare         // any ways, shared
-		any
+		anyWay
 	)
-	for pass := shared; pass <= any; pass++ {
+	for pass := shared; pass <= anyWay; pass++ {
 		shares := pass == shared || pass == spare
 		if shares && !spread {
 			continue
@@ -248,7 +248,7 @@ func (s *splitter) remove(v int32, spread bool) error {
 				}
 				s.try(in, out, m)
 			}
-			if pass < any || s.g.Cap[in] == 0 {
+			if pass < anyWay || s.g.Cap[in] == 0 {
 				continue
 			}
 			for _, out := range ways { // back to the node from which it came

@@ -4,10 +4,7 @@
 // from a model.
 package grid
 
-import (
-	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/sim/fit"
-)
+import "github.com/schedgen/schedgen/schedule/selection"
 
 // Choice is an algorithm and the parameters that a rule gives it.
 type Choice struct {
@@ -18,7 +15,7 @@ type Choice struct {
 // Candidate is a choice and its time in a case, in nanoseconds.
 type Candidate struct {
 	Choice
-	Time fit.Interval
+	Time struct{ Value, Low, High float64 } // an estimate, and the ends of its confidence interval
 }
 
 // How says where the times of a cell come from.

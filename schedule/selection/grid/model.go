@@ -9,7 +9,6 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // Machine is a modelled machine. Likely is the best estimate. Low and High are the machine with all
@@ -145,7 +144,9 @@ func (p *pricing) addChoice(choice Choice, most float64) (bool, error) {
 	if err != nil || took == sim.Never || float64(took) > most {
 		return false, err
 	}
-	time := fit.Exactly(float64(took))
+	known := Candidate{Choice: choice}
+	time := &known.Time
+	time.Value, time.Low, time.High = float64(took), float64(took), float64(took)
 	for _, m := range []sim.Model{p.m.Low, p.m.High} {
 		if m == nil {
 			continue
@@ -156,7 +157,7 @@ func (p *pricing) addChoice(choice Choice, most float64) (bool, error) {
 		}
 		time.Low, time.High = min(time.Low, float64(end)), max(time.High, float64(end))
 	}
-	p.cell.Candidates = append(p.cell.Candidates, Candidate{choice, time})
+	p.cell.Candidates = append(p.cell.Candidates, known)
 	return true, nil
 }
 

@@ -1,4 +1,5 @@
-package network
+// Package dot reads and writes networks as graphs of Graphviz.
+package dot
 
 import (
 	"bytes"
@@ -10,13 +11,15 @@ import (
 
 	"gonum.org/v1/gonum/graph/formats/dot"
 	"gonum.org/v1/gonum/graph/formats/dot/ast"
+
+	"github.com/schedgen/schedgen/network"
 )
 
 // maxDOT bounds the bytes of a graph.
 const maxDOT = 64 << 20
 
-// isDOT reports whether a text begins as a graph does.
-func isDOT(head []byte) bool {
+// Is reports whether a text begins as a graph does.
+func Is(head []byte) bool {
 	for {
 		head = bytes.TrimSpace(head)
 		switch {
@@ -35,27 +38,27 @@ func isDOT(head []byte) bool {
 	}
 }
 
-// ParseDOT reads a graph in the language of Graphviz. A node with an attribute rank=3 is rank 3, and
+// Parse reads a graph in the language of Graphviz. A node with an attribute rank=3 is rank 3, and
 // any other node is a switch. Each edge has a rate, such as rate="10Gbit", and may have a delay. The
 // edges of a graph are links, and those of a digraph are arcs.
-func ParseDOT(r io.Reader) (*Network, error) {
+func Parse(r io.Reader) (*network.Network, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDOT+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(text) > maxDOT {
-		return nil, &ParseError{0, fmt.Errorf("a graph of more than %d bytes", maxDOT)}
+		return nil, &network.ParseError{Err: fmt.Errorf("a graph of more than %d bytes", maxDOT)}
 	}
 	file, err := dot.ParseBytes(text)
 	if err != nil {
-		return nil, &ParseError{0, fmt.Errorf("DOT: %w", err)}
+		return nil, &network.ParseError{Err: fmt.Errorf("DOT: %w", err)}
 	}
 	if len(file.Graphs) != 1 {
-		return nil, &ParseError{0, fmt.Errorf("DOT: %d graphs, want 1", len(file.Graphs))}
+		return nil, &network.ParseError{Err: fmt.Errorf("DOT: %d graphs, want 1", len(file.Graphs))}
 	}
 	n, err := ofDOT(file.Graphs[0])
 	if err != nil {
-		return nil, &ParseError{0, fmt.Errorf("DOT: %w", err)}
+		return nil, &network.ParseError{Err: fmt.Errorf("DOT: %w", err)}
 	}
 	return n, nil
 }
@@ -72,75 +75,80 @@ type dotEdge struct {
 	attrs    map[string]string
 }
 
-func ofDOT(graph *ast.Graph) (*Network, error) {
+func ofDOT(graph *ast.Graph) (*network.Network, error) {
 	g := &dotGraph{ranks: make(map[string]string)}
 	if err := g.add(graph.Stmts, nil, nil); err != nil {
 		return nil, err
 	}
 	name := unquote(graph.ID)
-	if !isName(name) {
-		name = ""
+	if strings.ContainsFunc(name, func(c rune) bool {
+		return c > 'z' || !strings.ContainsRune(".-_", c) && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')
+	}) {
+		name = "" // no name of a network, but of a picture
 	}
-	d := newDraft(name)
-	byRank := make(map[int]string)
+	ranks, err := g.byRank()
+	if err != nil {
+		return nil, err
+	}
+	var switches []string
+	for _, name := range g.names {
+		if g.ranks[name] == "" {
+			switches = append(switches, name)
+		}
+	}
+	var links []network.Link
+	for _, e := range g.edges {
+		l, err := e.link()
+		if err != nil {
+			return nil, fmt.Errorf("edge %s %s: %w", e.from, e.to, err)
+		}
+		l.OneWay = graph.Directed
+		links = append(links, l)
+	}
+	return network.New(name, ranks, switches, links)
+}
+
+// byRank returns the names of the ranks.
+func (g *dotGraph) byRank() ([]string, error) {
+	names := make(map[int]string)
 	for _, name := range g.names {
 		text := g.ranks[name]
 		if text == "" {
 			continue
 		}
 		rank, err := strconv.Atoi(text)
-		if err != nil || rank < 0 || rank >= MaxRanks {
-			return nil, fmt.Errorf("node %s: rank=%s: must be in 0..%d", name, text, MaxRanks-1)
+		if err != nil || rank < 0 || rank >= network.MaxRanks {
+			return nil, fmt.Errorf("node %s: rank=%s: must be in 0..%d", name, text, network.MaxRanks-1)
 		}
-		if other, taken := byRank[rank]; taken {
+		if other, taken := names[rank]; taken {
 			return nil, fmt.Errorf("node %s: rank=%d is node %s", name, rank, other)
 		}
-		byRank[rank] = name
+		names[rank] = name
 	}
-	for rank := range len(byRank) {
-		name, ok := byRank[rank]
+	ranks := make([]string, len(names))
+	for rank := range ranks {
+		name, ok := names[rank]
 		if !ok {
 			return nil, fmt.Errorf("no node has rank=%d", rank)
 		}
-		if err := d.node(name, true); err != nil {
-			return nil, fmt.Errorf("node %w", err)
-		}
+		ranks[rank] = name
 	}
-	for _, name := range g.names {
-		if g.ranks[name] == "" {
-			if err := d.node(name, false); err != nil {
-				return nil, fmt.Errorf("node %w", err)
-			}
-		}
-	}
-	add := d.link
-	if graph.Directed {
-		add = d.arc
-	}
-	for _, e := range g.edges {
-		if err := addDOT(add, e); err != nil {
-			return nil, fmt.Errorf("edge %s %s: %w", e.from, e.to, err)
-		}
-	}
-	return d.finish()
+	return ranks, nil
 }
 
-func addDOT(add func(from, to string, rate, delay int64) error, e dotEdge) error {
+func (e dotEdge) link() (l network.Link, err error) {
+	l.A, l.B = e.from, e.to
 	text, ok := e.attrs["rate"]
 	if !ok {
-		return fmt.Errorf(`no rate: want an attribute, such as rate="10Gbit"`)
+		return l, fmt.Errorf(`no rate: want an attribute, such as rate="10Gbit"`)
 	}
-	rate, err := ParseRate(text)
-	if err != nil {
-		return err
+	if l.Rate, err = network.ParseRate(text); err != nil {
+		return l, err
 	}
-	var delay int64
 	if text, ok := e.attrs["delay"]; ok {
-		if delay, err = ParseDelay(text); err != nil {
-			return err
-		}
+		l.Delay, err = network.ParseDelay(text)
 	}
-	return add(e.from, e.to, rate, delay)
+	return l, err
 }
 
 // add adds statements. Attributes of node and edge statements hold for what is named later.
@@ -213,10 +221,10 @@ func unquote(s string) string {
 	return s
 }
 
-// WriteDOT writes a graph that [ParseDOT] reads back and Graphviz draws. label returns the text at
+// Write writes a graph that [Parse] reads back and Graphviz draws. label returns the text at
 // an arc, such as its load; nil means the rate. A network with arcs of one direction only becomes a
 // digraph.
-func (n *Network) WriteDOT(w io.Writer, label func(arc int) string) error {
+func Write(w io.Writer, n *network.Network, label func(arc int) string) error {
 	var b bytes.Buffer
 	_, both := n.AsFast()
 	for i, a := range n.Arcs {
@@ -239,13 +247,13 @@ func (n *Network) WriteDOT(w io.Writer, label func(arc int) string) error {
 		if both && a.From > a.To {
 			continue
 		}
-		text := FormatRate(a.Rate)
+		text := network.FormatRate(a.Rate)
 		if label != nil {
 			text = label(i)
 		}
-		fmt.Fprintf(&b, "\t%q %s %q [rate=%q, label=%q", n.NameOf(a.From), dash, n.NameOf(a.To), FormatRate(a.Rate), text)
+		fmt.Fprintf(&b, "\t%q %s %q [rate=%q, label=%q", n.NameOf(a.From), dash, n.NameOf(a.To), network.FormatRate(a.Rate), text)
 		if a.Delay > 0 {
-			fmt.Fprintf(&b, ", delay=%q", FormatDelay(a.Delay))
+			fmt.Fprintf(&b, ", delay=%q", network.FormatDelay(a.Delay))
 		}
 		b.WriteString("]\n")
 	}
