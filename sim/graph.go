@@ -103,7 +103,7 @@ func (p *graph) check(rank int) error {
 
 func (p *graph) apart(rank, a, b int, what string, ofA, ofB int32) error {
 	return fmt.Errorf("%s is on %s %d and %s on %d: in the models a rank has one", p.g.Tell(dag.Ref{Rank: rank, I: a}), what, ofA,
-		p.g.Ranks[rank][b].Tell(), ofB)
+		p.g.TellOp(dag.Ref{Rank: rank, I: b}), ofB)
 }
 
 func (p *graph) signalBytes(rank, signal int) int {

@@ -123,7 +123,7 @@ func (b *bytesOf) tellUnreached(rank int) string {
 		if op.Size == 0 {
 			why = "has no bytes"
 		}
-		return fmt.Sprintf("rank %d receives only data that do not derive from it, such as %s, because %s %s", rank, op.Tell(), b.Tell(send), why)
+		return fmt.Sprintf("rank %d receives only data that do not derive from it, such as %s, because %s %s", rank, b.TellOp(dag.Ref{Rank: rank, I: i}), b.Tell(send), why)
 	}
 	return fmt.Sprintf("rank %d receives nothing", rank)
 }

@@ -109,7 +109,7 @@ func (c *contents) addWrites(id int) error {
 			}
 			if !ordered {
 				return fail([]int{ref.Rank}, nil, nil, "%s and %s both write %s and nothing orders them",
-					c.Tell(dag.Ref{Rank: ref.Rank, I: last}), op.Tell(), c.Cells.Spell(ref.Rank, cell))
+					c.Tell(dag.Ref{Rank: ref.Rank, I: last}), c.TellOp(ref), c.Cells.Spell(ref.Rank, cell))
 			}
 		}
 		c.writes[ref.Rank][cell] = append(list, write{op: ref.I})
@@ -201,7 +201,7 @@ func (c *contents) read(ref dag.Ref, cell int) (int32, error) {
 		}
 		if !after && w.op != ref.I {
 			return 0, fail([]int{ref.Rank}, nil, nil, "%s reads %s, and nothing makes it wait until %s has written that",
-				c.Tell(ref), c.Cells.Spell(ref.Rank, cell), c.Ranks[ref.Rank][w.op].Tell())
+				c.Tell(ref), c.Cells.Spell(ref.Rank, cell), c.TellOp(dag.Ref{Rank: ref.Rank, I: w.op}))
 		}
 	}
 	if value == cellEmpty {

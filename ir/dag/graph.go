@@ -6,7 +6,10 @@
 // that fails they return a [*Fault], a counterexample with ranks, names and lines.
 package dag
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Kind is the kind of an operation.
 type Kind uint8
@@ -26,10 +29,10 @@ type Op struct {
 	NIC     int32   // Send, Recv: the network interface of its rank that it uses
 	Peer    int     // Send, Recv: the other rank
 	Tag     int     // Send, Recv: a send matches a receive with the same tag
-	Size    int     // Send, Recv: in the unit of the file, Graph.Unit
+	Size    int     // in Graph.Unit, its message, or what a Local folds if the file says so
 	Time    int     // Local: nanoseconds of CPU time; proofs do not depend on it
 	Name    string  // its name in the file; may be empty
-	Line    int     // its line in the file
+	Line    int     // its place in the file: a line, or what Graph.Place names
 	After   []int32 // indices of the operations of the same rank that end before this one starts
 	Move
 }
@@ -58,6 +61,7 @@ type Graph struct {
 	Ranks [][]Op // by rank, in the order of the file
 	Cells *Cells // nil: the file does not say what its messages carry
 	Unit  string // the unit of Op.Size, such as "bytes"
+	Place string // what Op.Line counts, such as "node"; "": lines
 	As    string // the collective that the file claims to do, such as "bcast"; "": it does not say
 	// Message is the size that the file gives for one block, such as the message of a broadcast. It
 	// is 0 if the file gives none.
@@ -118,16 +122,17 @@ func Before(ops []Op, i int) []int32 {
 	return ops[i].After
 }
 
-// Tell describes an operation for people: "recv a (line 3)".
-func (o *Op) Tell() string {
+// TellOp describes an operation for people: "recv a (line 3)".
+func (g *Graph) TellOp(r Ref) string {
+	o := &g.Ranks[r.Rank][r.I]
 	word := [...]string{Local: "work", Send: "send", Recv: "recv"}[o.Kind]
 	if o.Name != "" {
 		word += " " + o.Name
 	}
-	return fmt.Sprintf("%s (line %d)", word, o.Line)
+	return fmt.Sprintf("%s (%s %d)", word, cmp.Or(g.Place, "line"), o.Line)
 }
 
 // Tell describes an operation and its rank for people: "rank 2: recv a (line 3)".
 func (g *Graph) Tell(r Ref) string {
-	return fmt.Sprintf("rank %d: %s", r.Rank, g.Ranks[r.Rank][r.I].Tell())
+	return fmt.Sprintf("rank %d: %s", r.Rank, g.TellOp(r))
 }

@@ -121,7 +121,7 @@ func (g *Graph) checkOrdered(w *Walker, all []end) error {
 		}
 		if !ordered {
 			return faultf([]int{a.ref.Rank}, "%s and %s have the same peer and tag and nothing orders them: which message is which depends on timing",
-				g.Tell(a.ref), g.Ranks[b.ref.Rank][b.ref.I].Tell())
+				g.Tell(a.ref), g.TellOp(b.ref))
 		}
 	}
 	return nil
