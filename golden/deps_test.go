@@ -245,6 +245,8 @@ var homes = []struct {
 		"one place draws charts, apart from their data"},
 	{[]string{"github.com/dave/jennifer/..."}, []string{"emit"},
 		"only emit writes Go"},
+	{[]string{"google.golang.org/protobuf/..."}, []string{"ir/chakra"},
+		"only traces of Chakra are protobuf, and one package reads and writes them"},
 	{[]string{"github.com/alecthomas/kong"}, []string{"cli/...", "cmd/..."},
 		"only the command has a command line"},
 	{[]string{"golang.org/x/term", "github.com/schollz/progressbar/v3"}, []string{"cli/...", "cmd/..."},
