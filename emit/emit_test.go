@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,9 @@ func written(t *testing.T, write func(*bytes.Buffer) error) string {
 // format cannot express it.
 func inFormat(t *testing.T, f Format, s *ir.Schedule) (text, extension string) {
 	t.Helper()
+	if f.WriteRanks != nil {
+		return dumpTraces(t, tracesOf(t, s, Options{})), f.Extension + ".dump"
+	}
 	var b bytes.Buffer
 	err := Write(&b, f.Name, s, Options{})
 	if unfit := new(Unfit); errors.As(err, &unfit) {
@@ -64,6 +68,14 @@ func inFormat(t *testing.T, f Format, s *ir.Schedule) (text, extension string) {
 	}
 	require.NoError(t, err)
 	return shortened(b.String()), f.Extension
+}
+
+// writeAny prints a schedule in any format. Files of several ranks follow each other.
+func writeAny(w io.Writer, f Format, s *ir.Schedule) error {
+	if f.WriteRanks == nil {
+		return Write(w, f.Name, s, Options{})
+	}
+	return WriteRanks(func(_ int, write func(io.Writer) error) error { return write(w) }, f.Name, s, Options{})
 }
 
 // shortened returns a text without the code that all files of format c share.
@@ -140,7 +152,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 func TestWriteErrorsAreReported(t *testing.T) {
 	s := chain(3)
 	for _, f := range Formats() {
-		require.ErrorIs(t, Write(fullDisk{}, f.Name, s, Options{}), errFull, f.Name)
+		require.ErrorIs(t, writeAny(fullDisk{}, f, s), errFull, f.Name)
 	}
 	require.ErrorIs(t, Rounds(fullDisk{}, s, RoundsOptions{}), errFull)
 	require.ErrorIs(t, Explain(fullDisk{}, s, 0), errFull)
@@ -214,7 +226,7 @@ func TestBrokenScheduleIsAnError(t *testing.T) {
 	s := chain(3)
 	s.Programs[1].Rules[0].Do = []ir.Action{ir.PutTo(ir.Chunk(0), 17)}
 	for _, f := range Formats() {
-		require.Error(t, Write(&bytes.Buffer{}, f.Name, s, Options{}), f.Name)
+		require.Error(t, writeAny(&bytes.Buffer{}, f, s), f.Name)
 	}
 	require.Error(t, Rounds(&bytes.Buffer{}, s, RoundsOptions{}))
 }

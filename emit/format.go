@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -17,8 +18,12 @@ type Format struct {
 	// other rank. 0 means any number.
 	Most int
 
-	// Write prints a schedule. The error is an [*Unfit] if the format cannot express it.
+	// Write prints a schedule. The error is an [*Unfit] if the format cannot express it. It is nil
+	// for a format that has a file for each rank.
 	Write func(io.Writer, *ir.Schedule, Options) error
+	// WriteRanks prints a schedule as a file for each rank. For each rank, in ascending order, it
+	// calls create with a function that writes the rank's file. It is nil for other formats.
+	WriteRanks func(create func(rank int, write func(io.Writer) error) error, s *ir.Schedule, o Options) error
 }
 
 // Options are additional inputs of some formats. The zero value works for all formats.
@@ -30,9 +35,9 @@ type Options struct {
 	// others.
 	Extract Extract
 
-	Size int  // goal: bytes of one block, such as the message of a broadcast; ≥ 0
-	Fold int  // goal: picoseconds that a fold takes for each byte of each operand but the first; ≥ 0
-	Lost Loss // goal: which multicasts are lost
+	Size int  // goal, chakra: bytes of one block, such as the message of a broadcast; ≥ 0
+	Fold int  // goal, chakra: picoseconds that a fold takes for each byte of each operand but the first; ≥ 0
+	Lost Loss // goal, chakra: which multicasts are lost
 
 	// Package is the name of a Go package, or of the function in C. The default is the algorithm's
 	// name and the number of ranks. In C the collective's name comes before them.
@@ -53,15 +58,16 @@ type Options struct {
 // Formats returns all formats, the default one first.
 func Formats() []Format {
 	return []Format{
-		{"text", "txt", "canonical text form, parses back to the same schedule", 0, fixed(ir.WriteText)},
-		{"json", "json", "JSON form schedgen/1 to schedgen/4, for other programs", 0, fixed(ir.WriteJSON)},
-		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", mostDrawn, fixed(writeDOT)},
-		{"svg", "svg", "space-time diagram: a lane for each rank, or for some of many, and rounds to the right", 0, writeSVG},
-		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule proved, its programs as functions", 0, writeGo},
-		{"c", "c", "C file for mpicc: the schedule over point-to-point messages of MPI", mostWritten, writeC},
-		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", mostWritten, writeGOAL},
-		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", 0, writeHTML},
-		{"msccl", "xml", "XML for MSCCL, for schedules of puts and folds alone, such as an allreduce", mostWritten, writeMSCCL},
+		{"text", "txt", "canonical text form, parses back to the same schedule", 0, fixed(ir.WriteText), nil},
+		{"json", "json", "JSON form schedgen/1 to schedgen/4, for other programs", 0, fixed(ir.WriteJSON), nil},
+		{"dot", "dot", "picture for Graphviz: ranks down, rounds across", mostDrawn, fixed(writeDOT), nil},
+		{"svg", "svg", "space-time diagram: a lane for each rank, or for some of many, and rounds to the right", 0, writeSVG, nil},
+		{"go", "go", "Go package that runtime.Comm.Use takes: the schedule proved, its programs as functions", 0, writeGo, nil},
+		{"c", "c", "C file for mpicc: the schedule over point-to-point messages of MPI", mostWritten, writeC, nil},
+		{"goal", "goal", "GOAL, for the simulator LogGOPSim, under the losses of --lost", mostWritten, writeGOAL, nil},
+		{"html", "html", "page that plays the schedule: lose multicasts, ask ranks, change the root", 0, writeHTML, nil},
+		{"msccl", "xml", "XML for MSCCL, for schedules of puts and folds alone, such as an allreduce", mostWritten, writeMSCCL, nil},
+		{"chakra", "et", "execution traces of Chakra, a file a rank, for the simulator ASTRA-sim, under the losses of --lost", mostWritten, nil, writeChakra},
 	}
 }
 
@@ -102,23 +108,43 @@ func fixed(write func(io.Writer, *ir.Schedule) error) func(io.Writer, *ir.Schedu
 }
 
 // Write prints s to w in the named format. An unknown format is an error that lists the known ones.
+// A format that has a file for each rank is an error.
 func Write(w io.Writer, format string, s *ir.Schedule, o Options) error {
+	return write(format, s, func(f *Format) error {
+		if f.Write == nil {
+			return errors.New("it has a file for each rank")
+		}
+		return f.Write(w, s, o)
+	})
+}
+
+// WriteRanks prints s in the named format, which has a file for each rank. For each rank, in
+// ascending order, it calls create with a function that writes the rank's file.
+func WriteRanks(create func(rank int, write func(io.Writer) error) error, format string, s *ir.Schedule, o Options) error {
+	return write(format, s, func(f *Format) error {
+		if f.WriteRanks == nil {
+			return errors.New("it has one file for all ranks")
+		}
+		return f.WriteRanks(create, s, o)
+	})
+}
+
+// write calls to with the named format, if that accepts the transfers of s.
+func write(format string, s *ir.Schedule, to func(*Format) error) error {
+	var names []string
 	for _, f := range Formats() {
 		if f.Name != format {
+			names = append(names, f.Name)
 			continue
 		}
 		err := f.Takes(transfersIn(s))
 		if err == nil {
-			err = f.Write(w, s, o)
+			err = to(&f)
 		}
 		if err != nil {
 			return fmt.Errorf("emit %s as %s: %w", s.Name(), format, err)
 		}
 		return nil
-	}
-	var names []string
-	for _, f := range Formats() {
-		names = append(names, f.Name)
 	}
 	return fmt.Errorf("emit: unknown format %q (have %s)", format, strings.Join(names, ", "))
 }

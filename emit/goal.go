@@ -46,19 +46,7 @@ func writeGOALOp(w io.Writer, ops []dag.Op, op *dag.Op) {
 
 // goalHeader writes what the file is.
 func (g *operations) goalHeader(w io.Writer, o Options) {
-	fmt.Fprintf(w, "// %s, %s", g.s.Name(), count(g.s.Ranks, "rank"))
-	if g.s.Rooted() {
-		fmt.Fprintf(w, ", %s %d", g.s.RootWord(), g.s.Root)
-	}
-	switch {
-	case g.s.Blocks() > 1:
-		fmt.Fprintf(w, ", %s of %d bytes each in %s, lost: %v", count(g.s.Blocks(), "block"), o.Size, count(g.s.BlockChunks(), "chunk"), o.Lost)
-	case g.s.HasMessage():
-		fmt.Fprintf(w, ", %d bytes in %s, lost: %v", o.Size, count(g.s.Chunks, "chunk"), o.Lost)
-	case g.s.Chunks > 0:
-		fmt.Fprintf(w, ", %s of no bytes, lost: %v", count(g.s.Chunks, "chunk"), o.Lost)
-	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "// %s\n", g.title())
 	if o.Command != "" {
 		fmt.Fprintf(w, "// made by: %s\n", o.Command)
 	}

@@ -228,3 +228,20 @@ func (g *operations) add(rank int, op dag.Op, needs []int32) int32 {
 	g.ranks[rank] = append(g.ranks[rank], op)
 	return int32(len(g.ranks[rank]) - 1)
 }
+
+// title says in a line what the operations are.
+func (g *operations) title() string {
+	title := fmt.Sprintf("%s, %s", g.s.Name(), count(g.s.Ranks, "rank"))
+	if g.s.Rooted() {
+		title += fmt.Sprintf(", %s %d", g.s.RootWord(), g.s.Root)
+	}
+	switch {
+	case g.s.Blocks() > 1:
+		title += fmt.Sprintf(", %s of %d bytes each in %s, lost: %v", count(g.s.Blocks(), "block"), g.size, count(g.s.BlockChunks(), "chunk"), g.lost)
+	case g.s.HasMessage():
+		title += fmt.Sprintf(", %d bytes in %s, lost: %v", g.size, count(g.s.Chunks, "chunk"), g.lost)
+	case g.s.Chunks > 0:
+		title += fmt.Sprintf(", %s of no bytes, lost: %v", count(g.s.Chunks, "chunk"), g.lost)
+	}
+	return title
+}

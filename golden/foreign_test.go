@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/chakra"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/ir/goal"
 	"github.com/schedgen/schedgen/ir/msccl"
@@ -141,6 +143,50 @@ func asGOAL(t *testing.T, s *ir.Schedule, o emit.Options) *dag.Graph {
 	g, err := goal.Parse(&out)
 	require.NoError(t, err, s.Name())
 	return g
+}
+
+// asChakra prints a schedule as traces of Chakra and reads them.
+func asChakra(t *testing.T, s *ir.Schedule, o emit.Options) *dag.Graph {
+	t.Helper()
+	var traces []*bytes.Buffer
+	create := func(_ int, write func(io.Writer) error) error {
+		traces = append(traces, new(bytes.Buffer))
+		return write(traces[len(traces)-1])
+	}
+	require.NoError(t, emit.WriteRanks(create, "chakra", s, o))
+	g, err := chakra.Parse(len(traces), func(rank int) (io.ReadCloser, error) { return io.NopCloser(traces[rank]), nil })
+	require.NoError(t, err, s.Name())
+	return g
+}
+
+// TestChakraComesBack checks that traces of Chakra come back as the same operations, with the same
+// dependencies, as GOAL. They differ in what only one of the forms says: the bytes of a fold, times
+// below a microsecond, and places.
+func TestChakraComesBack(t *testing.T) {
+	schedules := slices.Collect(maps.Values(bundled(t)))
+	for _, e := range examples() {
+		spec, err := schedule.New(e.algorithm, e.params)
+		require.NoError(t, err)
+		schedules = append(schedules, spec.Schedule())
+	}
+	for _, s := range schedules {
+		for _, lost := range []emit.Loss{{}, {Rate: 1}, {Seed: 1, Rate: 0.3}} {
+			o := emit.Options{Size: 100, Fold: 1000000, Lost: lost}
+			want, got := asGOAL(t, s, o), asChakra(t, s, o)
+			got.Place = ""
+			for _, g := range []*dag.Graph{want, got} {
+				for _, ops := range g.Ranks {
+					for i := range ops {
+						ops[i].Line = 0
+						if ops[i].Kind == dag.Local {
+							ops[i].Size, ops[i].Time = 0, (ops[i].Time+500)/1000*1000
+						}
+					}
+				}
+			}
+			require.Equal(t, want, got, "%s, %d ranks, lost %v", s.Name(), s.Ranks, lost)
+		}
+	}
 }
 
 // examineGOAL proves the GOAL form of a schedule.

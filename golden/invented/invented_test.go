@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"testing"
@@ -156,7 +157,12 @@ func TestShown(t *testing.T) {
 	s := linear(5, 2, 1)
 	for _, f := range emit.Formats() {
 		var out bytes.Buffer
-		err := emit.Write(&out, f.Name, s, emit.Options{Proved: true})
+		var err error
+		if f.Write != nil {
+			err = emit.Write(&out, f.Name, s, emit.Options{Proved: true})
+		} else {
+			err = emit.WriteRanks(func(_ int, write func(io.Writer) error) error { return write(&out) }, f.Name, s, emit.Options{})
+		}
 		if unfit := new(emit.Unfit); errors.As(err, &unfit) {
 			require.Contains(t, err.Error(), halo, f.Name)
 			continue
