@@ -149,7 +149,7 @@ const description = `Schedules of collective operations: generate them, look at 
 
 ALGORITHM is a name from "schedgen list", such as bcast/binomial. FILE is a schedule as text or
 json, written by "schedgen emit" or by hand, or - for standard input. verify, sim and emit also
-read GOAL and MSCCL XML.`
+read GOAL, MSCCL XML and Chakra traces.`
 
 const exitCodes = "Exit codes: 0 good, 1 the answer is no or a run has failed, 2 bad input, 130 interrupted."
 

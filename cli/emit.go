@@ -20,7 +20,7 @@ type emitCmd struct {
 	sourceArgs
 	emitModel
 	Format     string `short:"f" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default by the extension of --output, else text."`
-	Output     string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all; default standard output."`
+	Output     string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all; default standard output. With chakra, write to FILE.0.et, FILE.1.et and so on."`
 	Package    string `placeholder:"NAME" help:"With go, name of the package; with c, name of the function; default the algorithm's name and the number of ranks."`
 	Unverified bool   `help:"With go and c: write the schedule even if it does not verify."`
 }
@@ -37,6 +37,7 @@ Examples:
   schedgen emit bcast/mcast-chain -p 8 --chunks 4
   schedgen emit bcast/mcast-acktree -p 8 -f dot | dot -Tsvg -o tree.svg
   schedgen emit tree.xml -f goal --size 64KiB -o tree.goal
+  schedgen emit allreduce/ring -p 8 -f chakra --size 1MiB -o ring
   schedgen emit allreduce/doubling -p 8 -o allreduce.c
 
 To generate a package for a Go program:
@@ -98,6 +99,22 @@ func (c *emitCmd) chooseFormat() error {
 	if named != "" && named != "text" && named != c.Format { // a file of any format may end with .txt
 		return fmt.Errorf("--output=%s: that is the name of a file of format %s, but --format is %s", c.Output, named, c.Format)
 	}
+	return c.checkTraces()
+}
+
+// checkTraces returns an error if the format has a file for each rank and --output gives no prefix
+// for their names.
+func (c *emitCmd) checkTraces() error {
+	if c.Format != "chakra" {
+		return nil
+	}
+	prefix, _, isTrace := cutTrace(c.Output)
+	switch {
+	case c.Output == "" || c.Output == "-":
+		return errors.New("--output: needed for format chakra, which has a file for each rank: -o tree writes tree.0.et, tree.1.et and so on")
+	case isTrace:
+		return fmt.Errorf("--output=%s: format chakra has a file for each rank: -o %s names all", c.Output, prefix)
+	}
 	return nil
 }
 
@@ -116,8 +133,26 @@ func (c *emitCmd) write(ctx context.Context, std stdio, s *ir.Schedule) error {
 		return err
 	}
 	std.work.does("writing " + c.Source)
+	if c.Format == "chakra" {
+		return c.writeTraces(ctx, s.Ranks, func(create createTrace) error { return emit.WriteRanks(create, c.Format, s, o) })
+	}
 	to := func(w io.Writer) error { return emit.Write(ctxWriter{ctx, w}, c.Format, s, o) }
 	return c.writeOut(std, to)
+}
+
+// createTrace makes the file of a rank hold what write writes.
+type createTrace = func(rank int, write func(io.Writer) error) error
+
+// writeTraces writes what fill makes to a file for each rank. A trace of a rank beyond the last
+// would become part of the set, so it is an error.
+func (c *emitCmd) writeTraces(ctx context.Context, ranks int, fill func(createTrace) error) error {
+	prefix := strings.TrimSuffix(c.Output, ".et")
+	if next := traceName(prefix, ranks); exists(next) {
+		return fmt.Errorf("--output=%s: %s exists, which would be a rank beyond the %d of this set: remove it first", c.Output, next, ranks)
+	}
+	return fill(func(rank int, write func(io.Writer) error) error {
+		return writeFile("output", traceName(prefix, rank), func(w io.Writer) error { return write(ctxWriter{ctx, w}) })
+	})
 }
 
 // writeOut writes what fill makes to the standard output or to the file of --output. The error of a

@@ -6,16 +6,17 @@ import (
 	"io"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/ir/chakra"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/ir/goal"
 )
 
-// rewrite prints a file of another program as GOAL. No other format can hold its operations, which
-// are not rules.
+// rewrite prints a file of another program as GOAL or as traces of Chakra. No other format can hold
+// its operations, which are not rules.
 func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
 	switch {
-	case c.Format != "goal":
-		return fmt.Errorf("%s is %s, which can be written in format goal only", c.Source, l.form.name)
+	case !showsRun(c.Format):
+		return fmt.Errorf("%s is %s, which can be written in formats goal and chakra only", c.Source, l.form.name)
 	case c.Fold != nil:
 		return fmt.Errorf("--fold: %s is %s, which does not say what it folds", c.Source, l.form.name)
 	case c.Lost != nil:
@@ -36,6 +37,14 @@ func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
 	g, err := await(ctx, func() (*dag.Graph, error) { return l.form.read(l.in) })
 	if err != nil {
 		return placed(c.Source, err)
+	}
+	if c.Format == "chakra" {
+		return c.writeTraces(ctx, len(g.Ranks), func(create createTrace) error {
+			if err := chakra.Write(create, g, unit, []chakra.Note{{Name: "command", Text: c.command()}}); err != nil {
+				return fmt.Errorf("%s as traces of Chakra: %w", c.Source, err)
+			}
+			return nil
+		})
 	}
 	write := func(w io.Writer) error {
 		w = ctxWriter{ctx, w}

@@ -14,10 +14,13 @@ import (
 type emitModel struct {
 	Extract *emit.Extract `placeholder:"WHICH" help:"With svg and html: ranks to draw: ${extracts}; default auto."`
 
-	Size *byteSize `placeholder:"SIZE" help:"With goal: bytes of the message, or for a file of MSCCL XML bytes of a chunk; default 64KiB."`
-	Fold *perByte  `name:"fold" placeholder:"TIME" help:"With goal: time of a fold for each byte of each operand after the first; default 0.2ns."`
-	Lost *lossFlag `placeholder:"LOSS" complete:"loss" help:"With goal: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
+	Size *byteSize `placeholder:"SIZE" help:"With goal and chakra: bytes of the message, or for a file of MSCCL XML bytes of a chunk; default 64KiB."`
+	Fold *perByte  `name:"fold" placeholder:"TIME" help:"With goal and chakra: time of a fold for each byte of each operand after the first; default 0.2ns."`
+	Lost *lossFlag `placeholder:"LOSS" complete:"loss" help:"With goal and chakra: multicasts that are lost: none, all or SEED:RATE, such as 1:0.3; default none."`
 }
+
+// showsRun reports whether a format shows the messages of one run.
+func showsRun(format string) bool { return format == "goal" || format == "chakra" }
 
 // checkModel checks the flags against the format.
 func (m *emitModel) checkModel(format string) error {
@@ -25,11 +28,11 @@ func (m *emitModel) checkModel(format string) error {
 	switch {
 	case format != "svg" && format != "html" && m.Extract != nil:
 		return fmt.Errorf("--extract: format %s does not use it", format)
-	case format != "goal" && m.Size != nil:
+	case !showsRun(format) && m.Size != nil:
 		return fmt.Errorf("--size: format %s does not use it", format)
-	case format != "goal" && m.Fold != nil:
+	case !showsRun(format) && m.Fold != nil:
 		return fmt.Errorf("--fold: format %s does not use it", format)
-	case format != "goal" && m.Lost != nil:
+	case !showsRun(format) && m.Lost != nil:
 		return fmt.Errorf("--lost: format %s does not use it", format)
 	case m.Size != nil && *m.Size > most:
 		return fmt.Errorf("--size=%d: at most %d", int64(*m.Size), int64(most))

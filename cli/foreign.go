@@ -13,6 +13,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/forms"
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/ir/chakra"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/ir/goal"
 	"github.com/schedgen/schedgen/ir/msccl"
@@ -20,7 +21,7 @@ import (
 )
 
 // foreignForm is a form of schedules that other programs write. The verbs verify and sim read it,
-// and emit rewrites it as GOAL.
+// and emit rewrites it as GOAL or as traces of Chakra.
 type foreignForm struct {
 	name      string
 	form      forms.Form
@@ -29,10 +30,13 @@ type foreignForm struct {
 	read      func(io.Reader) (*dag.Graph, error)
 }
 
-func foreignForms() []foreignForm {
+// foreignForms returns the forms as which a file may be read.
+func foreignForms(name string) []foreignForm {
 	return []foreignForm{
 		{"GOAL", forms.GOAL, ".goal", false, goal.Parse},
 		{"MSCCL XML", forms.MSCCL, ".xml", true, msccl.Parse},
+		// the traces of the other ranks are read as well
+		{"a Chakra trace", forms.Chakra, ".et", false, func(io.Reader) (*dag.Graph, error) { return readTraces(name) }},
 	}
 }
 
@@ -47,7 +51,7 @@ func sniff(name string, r *bufio.Reader) (*foreignForm, error) {
 		return nil, placed(name, fmt.Errorf("the file begins with other lines, such as those of a log: MSCCL XML begins with <algo, here in line %d",
 			2+bytes.Count(head[:at], []byte("\n"))))
 	}
-	for _, f := range foreignForms() {
+	for _, f := range foreignForms(name) {
 		if file.Form == f.form || file.Form == forms.Unknown && filepath.Ext(name) == f.extension {
 			return &f, nil
 		}
@@ -60,7 +64,7 @@ func sniff(name string, r *bufio.Reader) (*foreignForm, error) {
 		if file.Collective != "" {
 			of = " for " + file.Collective
 		}
-		return nil, placed(name, fmt.Errorf("this is %s%s, which schedgen cannot read; it reads GOAL and MSCCL XML of other programs",
+		return nil, placed(name, fmt.Errorf("this is %s%s, which schedgen cannot read; it reads GOAL, MSCCL XML and Chakra traces of other programs",
 			file.Form, of))
 	case forms.Rules, forms.OpenMPITuned:
 		return nil, placed(name, fmt.Errorf("this is %s, not a schedule; schedgen rules and schedgen explain --rules read it", file.Form))
@@ -174,6 +178,10 @@ func (c *verifyCmd) claim(form *foreignForm, g *dag.Graph) (verify.Claim, error)
 func placed(name string, err error) error {
 	if name == "-" {
 		name = "standard input"
+	}
+	var trace *chakra.Error
+	if errors.As(err, &trace) {
+		return fmt.Errorf("%s: %s", traceName(tracePrefix(name), trace.Rank), trace.Msg)
 	}
 	var at *ir.ParseError
 	if errors.As(err, &at) {

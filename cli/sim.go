@@ -49,7 +49,7 @@ block or chunk that it contributes to, and a fold takes the CPU --fold for each 
 
 A range of -p or --size runs every number of the range, or 64 numbers that are evenly spaced on a
 logarithmic scale. With --runs the table shows the distribution over the seeds. FILE may be text,
-JSON, GOAL or MSCCL XML; for MSCCL XML --size is the length of a chunk.
+JSON, GOAL, MSCCL XML or a Chakra trace; for MSCCL XML --size is the length of a chunk.
 
 Examples:
 

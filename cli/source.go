@@ -108,10 +108,10 @@ func (a *sourceArgs) isFile() bool {
 		return false
 	}
 	switch filepath.Ext(a.Source) {
-	case ".json", ".txt", ".goal", ".xml":
+	case ".json", ".txt", ".goal", ".xml", ".et":
 		return true
 	}
-	if a.Source == "-" {
+	if a.Source == "-" || isTracePrefix(a.Source) {
 		return true
 	}
 	_, err := os.Stat(a.Source)
@@ -139,7 +139,10 @@ func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s: format %s cannot be read back; text and json can", a.Source, form)
 	}
 	info, err := os.Stat(a.Source)
-	if err == nil && info.IsDir() {
+	switch isFile := err == nil && !info.IsDir(); {
+	case !isFile && isTracePrefix(a.Source):
+		return os.Open(traceName(a.Source, 0))
+	case !isFile && err == nil:
 		return nil, fmt.Errorf("%s is a directory, not a file with a schedule", a.Source)
 	}
 	return os.Open(a.Source)
@@ -150,7 +153,7 @@ func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
 func (a *sourceArgs) writtenOnly() string {
 	extension := strings.TrimPrefix(filepath.Ext(a.Source), ".")
 	for _, f := range emit.Formats() {
-		if f.Extension == extension && !slices.Contains([]string{"text", "json", "goal", "msccl"}, f.Name) {
+		if f.Extension == extension && !slices.Contains([]string{"text", "json", "goal", "msccl", "chakra"}, f.Name) {
 			return f.Name
 		}
 	}

@@ -18,7 +18,7 @@ import (
 type verifyCmd struct {
 	sourceArgs
 	As       string    `placeholder:"WHAT" complete:"claim" help:"Collective that a file of another program is to be: ${claims}; default what MSCCL XML says."`
-	Size     *byteSize `placeholder:"SIZE" help:"Length of a block of a GOAL file, such as the message of a broadcast; default the length in a comment of the file, else, for a broadcast, the most that any rank can receive."`
+	Size     *byteSize `placeholder:"SIZE" help:"Length of a block of a GOAL file or of Chakra traces, such as the message of a broadcast; default the length in a comment or an attribute of the file, else, for a broadcast, the most that any rank can receive."`
 	AllRoots bool      `help:"Prove every root or origin."`
 	Check    []string  `placeholder:"NAME" complete:"check" help:"Run only these checks: ${checks}."`
 	JSON     bool      `name:"json" help:"Print one object a line, for each schedule."`
@@ -39,8 +39,9 @@ Checks:
 For a schedule that folds, "tree" is a digest of the trees by which it folds contributions. Two
 schedules with the same digest compute the same bits.
 
-A file of another program, GOAL text or MSCCL XML, is proved to be the collective of --as. MSCCL XML
-names its collective itself, unless that is "custom".
+A file of another program, GOAL text, MSCCL XML or Chakra traces, is proved to be the collective of
+--as. MSCCL XML names its collective itself, unless that is "custom". Chakra has a trace for each
+rank: name one of them, such as tree.0.et, or their prefix tree.
 
 Examples:
 
@@ -76,9 +77,9 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	}
 	switch {
 	case c.As != "":
-		return fmt.Errorf("--as: %s is a schedule of schedgen, which names its collective itself; the flag is for GOAL and MSCCL XML", c.Source)
+		return fmt.Errorf("--as: %s is a schedule of schedgen, which names its collective itself; the flag is for GOAL, MSCCL XML and Chakra traces", c.Source)
 	case c.Size != nil:
-		return fmt.Errorf("--size: %s is not GOAL", c.Source)
+		return fmt.Errorf("--size: %s is neither GOAL nor a Chakra trace", c.Source)
 	}
 	c.dropIdle(std)
 	jobs, err := c.jobs(ctx, l.in)

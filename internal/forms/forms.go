@@ -5,6 +5,7 @@ package forms
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ const (
 	GOAL    Form = "a schedule in GOAL"
 	MSCCL   Form = "a schedule in MSCCL XML"
 	MSCCLPP Form = "an execution plan of MSCCL++"
+	Chakra  Form = "an execution trace of Chakra"
 
 	// Forms of rules that choose algorithms.
 	Rules        Form = "a table of rules of schedgen"
@@ -42,7 +44,7 @@ const (
 
 // IsSchedule reports whether a file of the form holds a schedule.
 func (f Form) IsSchedule() bool {
-	return slices.Contains([]Form{Text, JSON, GOAL, MSCCL, MSCCLPP}, f)
+	return slices.Contains([]Form{Text, JSON, GOAL, MSCCL, MSCCLPP, Chakra}, f)
 }
 
 // IsRules reports whether a file of the form chooses algorithms.
@@ -62,6 +64,9 @@ type File struct {
 // suffice for all forms, except to tell tables of numbers of Open MPI apart. These need the whole
 // file. The form is Unknown if nothing tells.
 func Look(head []byte) File {
+	if isTrace(head) {
+		return File{Form: Chakra}
+	}
 	head = bytes.TrimLeft(head, " \t\r\n\ufeff")
 	if len(head) > 0 && head[0] == '{' {
 		return lookJSON(head)
@@ -88,6 +93,34 @@ func Look(head []byte) File {
 		return File{Form: NCCLTuner}
 	}
 	return File{Form: lookNumbers(head)}
+}
+
+// isTrace reports whether a file begins like a trace of Chakra: with the length of a protobuf
+// message, and in it a short version as field 1, or an attribute as field 2 whose name is field 1.
+func isTrace(head []byte) bool {
+	const version, attribute, name = 1<<3 | 2, 2<<3 | 2, 1<<3 | 2
+	length, n := binary.Uvarint(head)
+	if n <= 0 || len(head) <= n {
+		return false
+	}
+	tag := head[n]
+	size, k := binary.Uvarint(head[n+1:])
+	if k <= 0 || size == 0 || length < uint64(1+k) || size > length-uint64(1+k) {
+		return false
+	}
+	rest := head[n+1+k:]
+	switch tag {
+	case version:
+		const longest = 31
+		if size > longest || uint64(len(rest)) < size {
+			return false
+		}
+		alone := size == length-uint64(1+k)
+		return alone || uint64(len(rest)) > size && rest[size] == attribute
+	case attribute:
+		return len(rest) > 0 && rest[0] == name
+	}
+	return false
 }
 
 // lookMarkup recognises files that begin with an element.

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/schedgen/schedgen/ir/chakra"
+	"github.com/schedgen/schedgen/ir/dag"
+)
+
+// traceName returns the name of the trace of a rank. The names of a set of traces have a common
+// prefix.
+func traceName(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et", prefix, rank) }
+
+// tracePrefix returns the prefix of the set to which a trace belongs. A name that is no trace's is
+// the prefix itself.
+func tracePrefix(name string) string {
+	if prefix, _, ok := cutTrace(name); ok {
+		return prefix
+	}
+	return name
+}
+
+// cutTrace cuts the name of a trace into prefix and rank.
+func cutTrace(name string) (prefix string, rank int, ok bool) {
+	stem, ok := strings.CutSuffix(name, ".et")
+	dot := strings.LastIndexByte(stem, '.')
+	if !ok || dot < 0 {
+		return "", 0, false
+	}
+	rank, err := strconv.Atoi(stem[dot+1:])
+	return stem[:dot], rank, err == nil && rank >= 0 && strconv.Itoa(rank) == stem[dot+1:]
+}
+
+// isTracePrefix reports whether there is a trace of rank 0 with this prefix.
+func isTracePrefix(name string) bool { return exists(traceName(name, 0)) }
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// readTraces reads the set of traces that a prefix or any of its files names.
+func readTraces(name string) (*dag.Graph, error) {
+	if name == "-" {
+		return nil, errors.New("a set of traces has a file for each rank: name one of them")
+	}
+	prefix := tracePrefix(name)
+	ranks, err := countTraces(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return chakra.Parse(ranks, func(rank int) (io.ReadCloser, error) { return os.Open(traceName(prefix, rank)) })
+}
+
+// countTraces returns the number of traces with a prefix. The traces of all ranks up to the highest
+// must be there.
+func countTraces(prefix string) (int, error) {
+	files, err := os.ReadDir(filepath.Dir(prefix))
+	if err != nil {
+		return 0, err
+	}
+	there, last := make(map[int]bool), -1
+	for _, f := range files {
+		if stem, rank, ok := cutTrace(f.Name()); ok && stem == filepath.Base(prefix) {
+			there[rank], last = true, max(last, rank)
+		}
+	}
+	if last < 0 {
+		return 0, fmt.Errorf("the name must end with .R.et, where R is the rank, such as %s", filepath.Base(traceName(prefix, 0)))
+	}
+	for rank := range last {
+		if !there[rank] {
+			return 0, fmt.Errorf("%s is missing: %s is there", traceName(prefix, rank), traceName(prefix, last))
+		}
+	}
+	return last + 1, nil
+}
