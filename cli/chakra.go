@@ -17,13 +17,13 @@ import (
 // prefix.
 func traceName(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et", prefix, rank) }
 
-// tracePrefix returns the prefix of the set to which a trace belongs. A name that is no trace's is
-// the prefix itself.
+// tracePrefix returns the prefix of the set of traces that a name stands for: the name of any of
+// the traces, or the prefix with or without .et.
 func tracePrefix(name string) string {
 	if prefix, _, ok := cutTrace(name); ok {
 		return prefix
 	}
-	return name
+	return strings.TrimSuffix(name, ".et")
 }
 
 // cutTrace cuts the name of a trace into prefix and rank.
@@ -37,8 +37,11 @@ func cutTrace(name string) (prefix string, rank int, ok bool) {
 	return stem[:dot], rank, err == nil && rank >= 0 && strconv.Itoa(rank) == stem[dot+1:]
 }
 
-// isTracePrefix reports whether there is a trace of rank 0 with this prefix.
-func isTracePrefix(name string) bool { return exists(traceName(name, 0)) }
+// isTracePrefix reports whether a name is the prefix of a set with a trace of rank 0.
+func isTracePrefix(name string) bool {
+	_, _, isTrace := cutTrace(name)
+	return !isTrace && exists(traceName(tracePrefix(name), 0))
+}
 
 func exists(name string) bool {
 	_, err := os.Stat(name)

@@ -146,7 +146,7 @@ type createTrace = func(rank int, write func(io.Writer) error) error
 // writeTraces writes what fill makes to a file for each rank. A trace of a rank beyond the last
 // would become part of the set, so it is an error.
 func (c *emitCmd) writeTraces(ctx context.Context, ranks int, fill func(createTrace) error) error {
-	prefix := strings.TrimSuffix(c.Output, ".et")
+	prefix := tracePrefix(c.Output)
 	if next := traceName(prefix, ranks); exists(next) {
 		return fmt.Errorf("--output=%s: %s exists, which would be a rank beyond the %d of this set: remove it first", c.Output, next, ranks)
 	}

@@ -141,7 +141,7 @@ func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
 	info, err := os.Stat(a.Source)
 	switch isFile := err == nil && !info.IsDir(); {
 	case !isFile && isTracePrefix(a.Source):
-		return os.Open(traceName(a.Source, 0))
+		return os.Open(traceName(tracePrefix(a.Source), 0))
 	case !isFile && err == nil:
 		return nil, fmt.Errorf("%s is a directory, not a file with a schedule", a.Source)
 	}
