@@ -102,7 +102,7 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	jobs, err := c.plan(&base, std)
+	jobs, err := c.plan(ctx, &base, std)
 	if err != nil {
 		return err
 	}

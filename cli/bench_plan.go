@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -10,11 +11,11 @@ import (
 )
 
 // plan returns a job for each algorithm to measure. base holds the part that all jobs share.
-func (c *benchCmd) plan(base *crew.Job, std stdio) ([]crew.Job, error) {
+func (c *benchCmd) plan(ctx context.Context, base *crew.Job, std stdio) ([]crew.Job, error) {
 	row := rowOf(base.Collective)
 	flags := paramFlags{Chunks: c.Chunks, treeFlags: c.treeFlags}
 	flags.dropIdle(row.Name, std)
-	if c.Rules != "" {
+	if c.Rules != "" || c.Network != "" {
 		size := base.Size
 		if row.Published {
 			size = 0 // one algorithm serves all lengths
@@ -23,7 +24,7 @@ func (c *benchCmd) plan(base *crew.Job, std stdio) ([]crew.Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := c.choose(std, base, of); err != nil {
+		if err := c.choose(ctx, std, base, of); err != nil {
 			return nil, err
 		}
 		if c.Ranks != nil {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/network/dot"
+	"github.com/schedgen/schedgen/schedule/selection"
+	netrules "github.com/schedgen/schedgen/synth/rules"
 )
 
 // networkCmd is the verb network.
@@ -143,6 +145,33 @@ func readNetwork(ctx context.Context, std stdio, name string) (*network.Network,
 		}
 		return n, nil
 	})
+}
+
+// networkFlag names the network of the ranks.
+type networkFlag struct {
+	Network string `placeholder:"FILE" complete:"file" help:"File with the network of the ranks (see schedgen network): schedules that are made for it run where a simulation says that they are 1.2 times faster."`
+}
+
+// prefer returns rules that prefer schedules for the network to those of base, and the text of the
+// network. ranks is the number of ranks.
+func (f *networkFlag) prefer(ctx context.Context, std stdio, base *selection.Rules, ranks int) (rules *selection.Rules, text string, err error) {
+	if f.Network == "" {
+		return base, "", nil
+	}
+	n, err := readNetwork(ctx, std, f.Network)
+	if err != nil {
+		return nil, "", fmt.Errorf("--network: %w", err)
+	}
+	if len(n.Ranks) != ranks {
+		return nil, "", fmt.Errorf("--network: %s has %d ranks, not %d", f.Network, len(n.Ranks), ranks)
+	}
+	std.work.does("making schedules for " + f.Network)
+	if rules, err = await(ctx, func() (*selection.Rules, error) { return netrules.For(ctx, n, base) }); err != nil {
+		return nil, "", fmt.Errorf("--network: %s: %w", f.Network, err)
+	}
+	var b strings.Builder
+	err = n.Write(&b)
+	return rules, b.String(), err
 }
 
 // rateFlag is a rate in bits a second.

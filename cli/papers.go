@@ -131,7 +131,7 @@ func (c *papersCmd) runner(std stdio) papers.Runner {
 		if err != nil {
 			return 0, err
 		}
-		jobs, err := b.plan(&base, std)
+		jobs, err := b.plan(ctx, &base, std)
 		if err != nil {
 			return 0, err
 		}

@@ -61,6 +61,7 @@ type runFlags struct {
 	Timeout     time.Duration `default:"30m" help:"Abort after this time."`
 	Silence     time.Duration `expert:"" default:"30s" help:"A rank is lost if another rank waits for it and it gives no sign of life for this time; 0: never."`
 	rulesFlag
+	networkFlag
 	keyFlags
 	JSON    bool `name:"json" help:"Print one object."`
 	Verbose bool `short:"v" help:"Print the processes of the ranks to standard error; with schedgen rank, print when the rank joins, fails and leaves, and which ranks are lost."`
@@ -125,7 +126,7 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 
 // choose adds the rules to the job, so that all ranks use the same. If no flag names an algorithm,
 // it sets the algorithm that a communicator would take in the case.
-func (f *runFlags) choose(std stdio, j *crew.Job, c selection.Case) error {
+func (f *runFlags) choose(ctx context.Context, std stdio, j *crew.Job, c selection.Case) error {
 	rules, err := f.rules(std.Getenv)
 	if err != nil {
 		return err
@@ -133,10 +134,13 @@ func (f *runFlags) choose(std stdio, j *crew.Job, c selection.Case) error {
 	if rules.Digest() != 0 {
 		j.Rules = string(rules.Text())
 	}
-	if f.Algorithm != "" {
+	if f.Algorithm != "" && f.Network == "" {
 		return nil
 	}
 	if c.Ranks, err = f.ranks(); err != nil {
+		return err
+	}
+	if rules, j.Network, err = f.prefer(ctx, std, rules, c.Ranks); err != nil || f.Algorithm != "" {
 		return err
 	}
 	if d, ok := rules.Of(c); ok {

@@ -345,7 +345,7 @@ func (c *collectiveCmd) setLink(ctx context.Context, s *session) error {
 		return fmt.Errorf("--delay: transport %s does not multicast", c.at.link.Transport)
 	}
 	named := c.Algorithm != ""
-	if err := c.choose(s.std, &s.Job, c.at.of); err != nil {
+	if err := c.choose(ctx, s.std, &s.Job, c.at.of); err != nil {
 		return err
 	}
 	if !named {

@@ -52,32 +52,17 @@ const maxPuts = 1 << 17
 // nil. All processes of a job must call For with the same network and base. The first call for a
 // network takes up to some seconds. Later ones return what it has made.
 func For(ctx context.Context, n *network.Network, base *selection.Rules) (*selection.Rules, error) {
-	if err := n.Check(); err != nil {
-		return nil, err
-	}
 	if base == nil {
 		base = selection.Builtin()
 	}
-	var text bytes.Buffer
-	if err := n.Write(&text); err != nil {
-		return nil, err
-	}
 	known.Lock()
 	defer known.Unlock()
-	of := known.by[text.String()]
-	if of == nil {
-		h := fnv.New32a()
-		h.Write(text.Bytes())
-		of = &prepared{n: n, digest: h.Sum32(), rules: make(map[uint64]*selection.Rules)}
+	of, err := preparedFor(ctx, n)
+	if err != nil {
+		return nil, err
 	}
 	if r := of.rules[base.Digest()]; r != nil {
 		return r, nil
-	}
-	if of.flows == nil {
-		if err := of.register(ctx); err != nil {
-			return nil, err
-		}
-		known.by[text.String()] = of
 	}
 	r, err := of.prefer(ctx, base)
 	if err != nil {
@@ -85,6 +70,38 @@ func For(ctx context.Context, n *network.Network, base *selection.Rules) (*selec
 	}
 	of.rules[base.Digest()] = r
 	return r, nil
+}
+
+// Register registers the schedules for a network under the names that rules of [For] have. It is for
+// a process that runs what another one has chosen.
+func Register(ctx context.Context, n *network.Network) error {
+	known.Lock()
+	defer known.Unlock()
+	_, err := preparedFor(ctx, n)
+	return err
+}
+
+// preparedFor returns a network whose schedules are registered. The caller holds the lock of known.
+func preparedFor(ctx context.Context, n *network.Network) (*prepared, error) {
+	if err := n.Check(); err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := n.Write(&text); err != nil {
+		return nil, err
+	}
+	of := known.by[text.String()]
+	if of != nil {
+		return of, nil
+	}
+	h := fnv.New32a()
+	h.Write(text.Bytes())
+	of = &prepared{n: n, digest: h.Sum32(), rules: make(map[uint64]*selection.Rules)}
+	if err := of.register(ctx); err != nil {
+		return nil, err
+	}
+	known.by[text.String()] = of
+	return of, nil
 }
 
 // known is what calls of For have made, by the text of the network.
@@ -114,7 +131,6 @@ func (p *prepared) register(ctx context.Context) error {
 	if len(p.n.Ranks) > 64 {
 		spreads = spreads[:1]
 	}
-	var flows []flow
 	for _, c := range synth.Collectives() {
 		for _, spread := range spreads {
 			for _, window := range windows {
@@ -128,11 +144,10 @@ func (p *prepared) register(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				flows = append(flows, f)
+				p.flows = append(p.flows, f)
 			}
 		}
 	}
-	p.flows = flows
 	return nil
 }
 
@@ -210,6 +225,9 @@ func (p *prepared) prefer(ctx context.Context, base *selection.Rules) (*selectio
 		}
 		for i := range rules {
 			rules[i].Place = selection.Anywhere // the network says where ranks are
+			if row := c.Row(); !row.Broadcasts() {
+				rules[i].Multicast = selection.Either
+			}
 			if rules[i].Bytes.To > sizes[len(sizes)-1] {
 				rules[i].Bytes.To = 0 // the longest messages gain as much as those before them
 			}

@@ -43,7 +43,9 @@ type Job struct {
 	replying
 	Tune  probe.Plan // tune
 	Rules string     // text of the rules for algorithms that are not named; "": the built-in rules
-	Link  Link
+	// Network is the text of the network for which schedules are registered before the run; "": none.
+	Network string
+	Link    Link
 	descriptors
 }
 

@@ -51,7 +51,7 @@ func TakePart(ctx context.Context, j *Job, res Resources, joined func(context.Co
 
 // account joins, does the work, and gathers the accounts of all ranks at rank 0.
 func (w *worker) account(ctx context.Context, mine *account, joined func(context.Context, *runtime.Comm) error) (all []*account, err error) {
-	cfg, err := w.job.config()
+	cfg, err := w.job.config(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/probe"
 	"github.com/schedgen/schedgen/ir"
+	netfile "github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/perfetto"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
+	"github.com/schedgen/schedgen/synth/rules"
 )
 
 // worker is one rank at work, in its own process or in a goroutine.
@@ -56,7 +59,7 @@ func work(ctx context.Context, j *Job, res Resources, send func(report) error) e
 }
 
 func (w *worker) join(ctx context.Context) (out *Outcome, err error) {
-	cfg, err := w.job.config()
+	cfg, err := w.job.config(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +156,7 @@ func (w *worker) tune(ctx context.Context, out *Outcome) (err error) {
 }
 
 // config returns the configuration of the communicator, without its transport.
-func (j *Job) config() (runtime.Config, error) {
+func (j *Job) config(ctx context.Context) (runtime.Config, error) {
 	var cfg runtime.Config
 	cfg.Delay, cfg.RootDelay, cfg.Silence = j.Delay, j.RootDelay, j.Silence
 	if j.Silence == 0 {
@@ -167,6 +170,15 @@ func (j *Job) config() (runtime.Config, error) {
 	}
 	if j.FromFile {
 		return cfg, nil
+	}
+	if j.Network != "" {
+		n, err := netfile.Parse(strings.NewReader(j.Network))
+		if err == nil {
+			err = rules.Register(ctx, n)
+		}
+		if err != nil {
+			return cfg, fmt.Errorf("network: %w", err)
+		}
 	}
 	setAlgorithm(&cfg, j.Collective, runtime.Algorithm{Name: j.Algorithm, Params: j.Params})
 	if j.Row().Published {
