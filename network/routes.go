@@ -115,6 +115,31 @@ func (r *Router) table(to int) []int32 {
 	return next
 }
 
+// Tree appends to arcs the arcs over which a message goes from a rank to all others if nodes multiply
+// it, in ascending order. They are those of the routes to all ranks. A route that comes to a node by
+// another way than an earlier route begins at the last such node.
+func (r *Router) Tree(arcs []int, from int) ([]int, error) {
+	first := len(arcs)
+	in := make([]bool, r.n.Nodes())
+	in[from] = true
+	var route []int
+	for to := range r.n.Ranks {
+		var err error
+		if route, err = r.Route(route[:0], from, to); err != nil {
+			return nil, err
+		}
+		for _, arc := range slices.Backward(route) {
+			if in[r.n.Arcs[arc].To] {
+				break
+			}
+			in[r.n.Arcs[arc].To] = true
+			arcs = append(arcs, arc)
+		}
+	}
+	slices.Sort(arcs[first:])
+	return arcs, nil
+}
+
 // Hops returns the distance between two nodes on ways through switches alone, or -1 if there is none
 // for those that [Router.Route] may take.
 func (r *Router) Hops(from, to int) int {

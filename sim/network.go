@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sort"
 
 	"github.com/schedgen/schedgen/network"
@@ -50,7 +49,7 @@ func (m Network) fabric(ranks int, c *Config, _ *costs) (*fabric, error) {
 		return nil, errors.New("a limit of the switch: the network has its own switches")
 	}
 	f := &fabric{
-		routes: &paths{n: m.Net, router: network.NewRouter(m.Net), trees: make(map[int][]int32)},
+		routes: &paths{n: m.Net, router: network.NewRouter(m.Net), trees: make(map[int][]int)},
 		arcs:   make([]arc, len(m.Net.Arcs)), fresh: make([]Link, len(m.Net.Arcs)), shared: true,
 	}
 	for i, a := range m.Net.Arcs {
@@ -79,8 +78,7 @@ func (m Network) String() string {
 type paths struct {
 	n      *network.Network
 	router *network.Router
-	trees  map[int][]int32 // by sender: the arcs of its multicasts, in ascending order
-	route  []int
+	trees  map[int][]int // by sender: the arcs of its multicasts
 }
 
 func (p *paths) next(node, from, to int) (arc, end int) {
@@ -96,13 +94,13 @@ func (p *paths) branches(arcs []int32, node, from int) ([]int32, error) {
 	tree, ok := p.trees[from]
 	if !ok {
 		var err error
-		if tree, err = p.tree(from); err != nil {
+		if tree, err = p.router.Tree(nil, from); err != nil {
 			return arcs, err
 		}
 		p.trees[from] = tree
 	}
 	for i := p.firstOf(tree, node); i < len(tree) && p.n.Arcs[tree[i]].From == node; i++ {
-		arcs = append(arcs, tree[i])
+		arcs = append(arcs, int32(tree[i]))
 	}
 	return arcs, nil
 }
@@ -115,29 +113,6 @@ func (p *paths) goesOn(node, from int) bool {
 
 // firstOf returns the place in a tree of the first arc that leaves a node or a later one. Arcs are
 // numbered in the order of the nodes that they leave.
-func (p *paths) firstOf(tree []int32, node int) int {
+func (p *paths) firstOf(tree []int, node int) int {
 	return sort.Search(len(tree), func(i int) bool { return p.n.Arcs[tree[i]].From >= node })
-}
-
-// tree returns the arcs of the multicasts of a rank: the routes to all ranks. A route that comes to
-// a node by another way than an earlier route begins at the last such node.
-func (p *paths) tree(from int) ([]int32, error) {
-	var tree []int32
-	in := make([]bool, p.n.Nodes())
-	in[from] = true
-	for to := range p.n.Ranks {
-		var err error
-		if p.route, err = p.router.Route(p.route[:0], from, to); err != nil {
-			return nil, err
-		}
-		for _, arc := range slices.Backward(p.route) {
-			if in[p.n.Arcs[arc].To] {
-				break
-			}
-			in[p.n.Arcs[arc].To] = true
-			tree = append(tree, int32(arc))
-		}
-	}
-	slices.Sort(tree)
-	return tree, nil
 }

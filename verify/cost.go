@@ -77,6 +77,24 @@ func costOf(sub *subject, ranks []RankCost) Cost {
 	return c
 }
 
+// EachSend calls f with each put and each multicast of a run in which nothing is lost, and with the
+// rank that sends it. It excludes repairs, as [CostOf] does, and fails in the same way.
+func EachSend(s *ir.Schedule, f func(rank int, a ir.Action)) error {
+	sub, err := newSubject(s)
+	if err != nil {
+		return named("cost", err)
+	}
+	for _, id := range sub.calm.Fired() {
+		rank, i := sub.layout.RuleOf(int(id))
+		for _, a := range s.Programs[rank].Rules[i].Do {
+			if a.Op != ir.Fold {
+				f(rank, a)
+			}
+		}
+	}
+	return nil
+}
+
 func (c *Cost) count(a ir.Action) {
 	switch {
 	case a.Op == ir.Fold:
