@@ -40,6 +40,8 @@ func (compareCmd) Help() string {
 call returns, the least time with a star. Lines after the table tell from which size, or number of
 ranks, on another one is the fastest. The models are those of sim.
 
+With --network, messages cross the links of a network, whose number of ranks is the default of -p.
+
 A file is for one number of ranks and takes part only there. An algorithm that does not exist for a
 number of ranks has no time there.
 
@@ -47,7 +49,8 @@ Examples:
 
   schedgen compare bcast/binomial bcast/chain bcast/two-tree -p 64 \
     --size 1KiB..64MiB --plot bcast.svg
-  schedgen compare barrier/dissemination barrier/hsb -p 2..1024`
+  schedgen compare barrier/dissemination barrier/hsb -p 2..1024
+  schedgen compare allgather/ring allgather/bruck --network two-sites.net`
 }
 
 // compared is a schedule of a comparison.
@@ -99,7 +102,14 @@ func (c *compareCmd) prepare(ctx context.Context, std stdio) (*comparison, error
 	if c.CSV == "-" && c.Plot == "-" {
 		return nil, errors.New("--plot=-: not with --csv=-, which needs the standard output for itself")
 	}
+	if err := c.networkFlag.load(ctx, std, c.Sources...); err != nil {
+		return nil, err
+	}
 	if err := c.readAll(ctx, std, cmp); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.Ranks, err = c.ranks(c.Ranks); err != nil {
 		return nil, err
 	}
 	switch {
@@ -118,7 +128,6 @@ func (c *compareCmd) prepare(ctx context.Context, std stdio) (*comparison, error
 	if cmp.row.Blocks != nil {
 		cmp.sizes = steps(int(c.Size.lo), int(c.Size.hi), 4)
 	}
-	var err error
 	if c.LogGP != nil {
 		if c.Model != "loggp" {
 			return nil, fmt.Errorf("--loggp: needs --model loggp")
@@ -140,6 +149,9 @@ func (c *compareCmd) readAll(ctx context.Context, std stdio, cmp *comparison) er
 		if a.isFile() {
 			s, err := a.load(ctx, std)
 			if err != nil {
+				return err
+			}
+			if err := c.fits(source, s.Ranks); err != nil {
 				return err
 			}
 			x.file, x.name, row = s, filepath.Base(source), *s.Row()

@@ -17,6 +17,7 @@ import (
 type costCmd struct {
 	sourceArgs
 	loggpArgs
+	networkFlag
 	Linear  *linearFlag `placeholder:"T0,TD" help:"Also print the times in the linear model of paper 004: latency T0 of a message, time TD of a byte, such as 150us,80ns."`
 	PerRank bool        `help:"Also print a table with a line for each rank."`
 	JSON    bool        `name:"json" help:"Print an object."`
@@ -41,17 +42,50 @@ T0 + n·TD. With synchronous sends, each send begins when the one before has arr
 equation 2). With asynchronous sends, the sends share the sender's link and their T0 overlap
 (equations 4 and 5).
 
+With --network, cost also prints the arcs of the network that are busy for the longest time, and how
+many blocks cross them. Messages take the network's routes, and signals count as nothing. If all
+arcs could send all the time, the schedule would take as long as the busiest arc. The line tells how
+near that is to the bound of the network: a block of n bits takes n times the bound, or longer. It
+is known for allgather, reduce-scatter, allreduce, bcast and reduce. Of GOAL and MSCCL XML files
+cost prints only what crosses the network, in bytes; for MSCCL XML --size is the length of a chunk.
+
 Examples:
 
   schedgen cost bcast/binomial -p 64 --chunks 8 --per-rank
-  schedgen cost bcast/symmetric -p 15 --size 64KiB --linear 150us,80ns`
+  schedgen cost bcast/symmetric -p 15 --size 64KiB --linear 150us,80ns
+  schedgen cost allgather/ring --network two-sites.net`
 }
 
 // Run prints the cost of a schedule.
 func (c *costCmd) Run(ctx context.Context, std stdio) error {
-	s, err := c.load(ctx, std)
-	if err != nil {
+	if err := c.networkFlag.load(ctx, std, c.Source); err != nil {
 		return err
+	}
+	out := ctxWriter{ctx, std.Out}
+	var s *ir.Schedule
+	if c.net != nil && c.isFile() {
+		l, err := c.openSniffed(ctx, std)
+		if err != nil {
+			return err
+		}
+		defer l.file.Close() // read only: nothing to lose
+		if l.form != nil {
+			return c.runForeign(ctx, out, l)
+		}
+		if s, err = c.read(ctx, l.in); err != nil {
+			return err
+		}
+		if err := c.fits(c.Source, s.Ranks); err != nil {
+			return err
+		}
+	} else {
+		var err error
+		if c.Ranks, err = c.ranks(c.Ranks); err != nil {
+			return err
+		}
+		if s, err = c.sourceArgs.load(ctx, std); err != nil {
+			return err
+		}
 	}
 	std.work.does("counting " + c.Source)
 	count := func() (*costs, error) {
@@ -64,18 +98,32 @@ func (c *costCmd) Run(ctx context.Context, std stdio) error {
 			return nil, err
 		}
 		linear, err := c.Linear.time(s, span.bytes, sim.PerByte(c.Fold))
-		return &costs{&s.Header, total, ranks, span, linear}, err
+		if err != nil || c.net == nil {
+			return &costs{&s.Header, total, ranks, span, linear, nil}, err
+		}
+		net, err := netCostOf(c.net, s)
+		if err != nil {
+			return nil, placed(c.Network, err)
+		}
+		return &costs{&s.Header, total, ranks, span, linear, net}, nil
 	}
 	all, err := await(ctx, count)
 	if err != nil {
 		return err
 	}
-	out := ctxWriter{ctx, std.Out}
 	if c.JSON {
 		return writeJSON(out, all.object(c.PerRank), "")
 	}
-	if err := all.print(out); err != nil || !c.PerRank {
+	if err := all.print(out); err != nil {
 		return err
+	}
+	if all.net != nil {
+		if err := all.net.print(out); err != nil {
+			return err
+		}
+	}
+	if !c.PerRank {
+		return nil
 	}
 	return all.printRanks(out)
 }
@@ -87,6 +135,7 @@ type costs struct {
 	ranks  []verify.RankCost
 	span   *makespan
 	linear *linearTime // nil without --linear
+	net    *netCost    // nil without --network
 }
 
 func (c *costs) print(w io.Writer) error {
@@ -97,7 +146,7 @@ func (c *costs) print(w io.Writer) error {
   out-degree   %d at most
   in-degree    %d at most
   makespan     %s
-%s`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn, c.span.spell(c.header), c.linear.line(c.header))
+%s%s`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn, c.span.spell(c.header), c.linear.line(c.header), c.net.line())
 	return err
 }
 
@@ -162,6 +211,7 @@ type costObject struct {
 	Makespan *int64         `json:"makespan_ns"` // null if some rank never returns
 	LogGP    loggpObject    `json:"loggp"`
 	Linear   *linearObject  `json:"linear,omitempty"`
+	Network  *netObject     `json:"network,omitempty"`
 	PerRank  []rankObject   `json:"per_rank,omitempty"`
 }
 
@@ -182,7 +232,7 @@ func (c *costs) object(perRank bool) costObject {
 		Schedule: h.Name(), Ranks: h.Ranks, Root: h.Root, Chunks: h.Chunks, Params: paramObject(h),
 		Rounds: t.Rounds, Messages: t.Messages, Mcasts: t.Mcasts, Puts: t.Puts, Put: t.Chunks, Signals: t.Signals,
 		Bytes: t.Bytes, MaxOut: t.MaxOut, MaxIn: t.MaxIn,
-		Makespan: nanos(c.span.result.Makespan), LogGP: c.span.object(), Linear: c.linear.object(),
+		Makespan: nanos(c.span.result.Makespan), LogGP: c.span.object(), Linear: c.linear.object(), Network: c.net.object(),
 	}
 	if !perRank {
 		return o

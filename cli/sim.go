@@ -24,7 +24,7 @@ type simCmd struct {
 
 	PerRank bool   `help:"Also print when each rank calls and returns in the first run."`
 	Path    bool   `help:"Also print the critical path of the first run."`
-	Loads   bool   `models:"links" help:"With --model links: also print the messages and bytes that crossed each link in the first run."`
+	Loads   bool   `models:"links,network" help:"With --model links or --network: also print the messages and bytes that crossed each link in the first run."`
 	JSON    bool   `name:"json" help:"Print an array of objects."`
 	CSV     string `name:"csv" placeholder:"FILE" help:"Also write the table as CSV to FILE; - writes it to the standard output in place of the table."`
 	Plot    string `placeholder:"FILE" help:"Also draw the times as SVG to FILE, or with - to the standard output: over the ranks or sizes of a range, else the return of each rank."`
@@ -41,6 +41,7 @@ Models, which docs/models.md describes:
 		{"loggp", "CPUs and interfaces with latency --L, overhead --o, gaps --g and --G, and overhead a byte --O"},
 		{"linear", "that of paper 004: a message of n bytes takes --t0 and n times --td"},
 		{"links", "hosts at a switch, with links of --rate and --delay, and CPUs with overhead --o"},
+		{"network", "the network of --network, whose links messages cross one after another, and CPUs with overhead --o"},
 	}) + `
 --size is the length of one block. A broadcast has one block, its message. Scatter, gather and
 allgather have one for each rank, alltoall one from each rank to each. A message of several chunks
@@ -59,12 +60,16 @@ Examples:
     --csv times.csv --plot times.svg
   schedgen sim bcast/symmetric -p 2..16 --size 512KiB --model linear \
     --t0 50us --td 80ns
-  schedgen sim bcast/binomial -p 1048576`
+  schedgen sim bcast/binomial -p 1048576
+  schedgen sim allgather/ring --network two-sites.net --size 1MB --loads`
 }
 
 // Run simulates the schedules that the arguments name and prints the results.
 func (c *simCmd) Run(ctx context.Context, std stdio) error {
 	if err := c.check(); err != nil {
+		return err
+	}
+	if err := c.networkFlag.load(ctx, std, c.Source); err != nil {
 		return err
 	}
 	points, err := c.points(ctx, std)
@@ -175,8 +180,14 @@ func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := c.fits(c.Source, p.Header().Ranks); err != nil {
+			return nil, err
+		}
 		err = add(name, p)
 		return all, err
+	}
+	if c.Ranks, err = c.ranks(c.Ranks); err != nil {
+		return nil, err
 	}
 	specs, err := c.specs(std)
 	if err != nil {

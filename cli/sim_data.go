@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/schedgen/schedgen/cli/internal/chart"
@@ -64,6 +66,7 @@ type simObject struct {
 	Returns  []*int64       `json:"returns_ns,omitempty"`
 	Path     []stepObject   `json:"path,omitempty"`
 	Loads    []sim.Load     `json:"loads,omitempty"`
+	Arcs     []arcLoad      `json:"arcs,omitempty"` // the busiest first, without those that carried nothing
 }
 
 // stepObject is a step of the critical path.
@@ -107,9 +110,30 @@ func (c *simCmd) object(p *point) simObject {
 		o.Path = append(o.Path, newStepObject(&p.first.Path[i]))
 	}
 	if c.Loads {
-		o.Loads = p.first.Loads
+		o.Loads, o.Arcs = p.first.Loads, c.arcLoads(p)
 	}
 	return o
+}
+
+// arcLoad is what crossed an arc of the network in a run.
+type arcLoad struct {
+	From     string   `json:"from"`
+	To       string   `json:"to"`
+	Messages int      `json:"messages"`
+	Bytes    int      `json:"bytes"`
+	Busy     sim.Time `json:"busy_ns"`
+}
+
+// arcLoads returns the loads of a point's arcs, of the busiest first.
+func (c *simCmd) arcLoads(p *point) []arcLoad {
+	var all []arcLoad
+	for arc, l := range p.first.ArcLoads {
+		if a := c.net.Arcs[arc]; l.Packets > 0 {
+			all = append(all, arcLoad{c.net.NameOf(a.From), c.net.NameOf(a.To), l.Packets, l.Bytes, l.Busy})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b arcLoad) int { return cmp.Compare(b.Busy, a.Busy) })
+	return all
 }
 
 // draw draws the points as SVG.

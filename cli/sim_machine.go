@@ -18,9 +18,9 @@ import (
 // machineFlags are the flags for the modelled machine. The tag models names the models that use a
 // flag; all models use one without it.
 type machineFlags struct {
-	Model string   `default:"loggp" enum:"loggp,linear,links" help:"loggp, linear or links, see above."`
+	Model string   `default:"loggp" enum:"loggp,linear,links,network" help:"loggp, linear, links or network, see above; default loggp, or network with --network."`
 	L     duration `name:"L" default:"2.5us" placeholder:"TIME" models:"loggp" help:"loggp: latency of the network; default 2.5us."`
-	O     duration `name:"o" default:"1.5us" placeholder:"TIME" models:"loggp,links" help:"loggp, links: CPU time of a send, and of a receive; default 1.5us."`
+	O     duration `name:"o" default:"1.5us" placeholder:"TIME" models:"loggp,links,network" help:"loggp, links, network: CPU time of a send, and of a receive; default 1.5us."`
 	Gap   duration `name:"g" default:"1us" placeholder:"TIME" models:"loggp" help:"loggp: gap between messages at an interface; default 1us."`
 	GByte perByte  `name:"G" default:"6ns" placeholder:"TIME" models:"loggp" help:"loggp: gap for each byte after the first; default 6ns."`
 	OByte perByte  `name:"O" default:"0ns" placeholder:"TIME" models:"loggp" help:"loggp: CPU time for each byte after the first; default 0ns."`
@@ -34,20 +34,35 @@ type machineFlags struct {
 	Delay duration `default:"5us" placeholder:"TIME" models:"links" help:"links: delay of each link; default 5us."`
 	Loop  duration `default:"500ns" placeholder:"TIME" models:"links" help:"links: delay from rank to rank on one host; default 500ns."`
 
+	networkFlag
+
 	Fold      perByte  `name:"fold" default:"0.2ns" placeholder:"TIME" help:"Time of a fold for each byte of each operand after the first; default 0.2ns, which is 5 GB/s."`
-	Switch    bitRate  `placeholder:"RATE" help:"Bits a second that can cross the switch in total; default no limit."`
+	Switch    bitRate  `placeholder:"RATE" models:"loggp,linear,links" help:"Bits a second that can cross the switch in total; default no limit."`
 	FanoutLag duration `name:"fanout-time" placeholder:"TIME" help:"Time that a multicast takes longer than a put, for any number of receivers."`
-	On        *int     `name:"on-hosts" placeholder:"H" help:"Number of hosts that the ranks are on, in blocks; default --hosts, else one host for each rank."`
+	On        *int     `name:"on-hosts" placeholder:"H" models:"loggp,linear,links" help:"Number of hosts that the ranks are on, in blocks; default --hosts, else one host for each rank."`
 }
 
-// AfterApply refuses a flag that the chosen model does not use.
+// AfterApply refuses a flag that the chosen model does not use. A network chooses its model.
 func (f *machineFlags) AfterApply(k *kong.Context) error {
+	chosen := func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == "model" }
+	switch {
+	case f.Network == "" && f.Model == "network":
+		return errors.New("--model=network: needs --network")
+	case f.Network != "" && f.Model != "network" && slices.ContainsFunc(k.Path, chosen):
+		return fmt.Errorf("--network: not with --model %s", f.Model)
+	case f.Network != "":
+		f.Model = "network"
+	}
 	for _, given := range k.Path {
 		if given.Flag == nil || !given.Flag.Tag.Has("models") {
 			continue
 		}
 		if models := strings.Split(given.Flag.Tag.Get("models"), ","); !slices.Contains(models, f.Model) {
-			return fmt.Errorf("--%s: needs --model %s", given.Flag.Name, strings.Join(models, " or "))
+			needs := "--model " + strings.Join(models, " or ")
+			if others, ok := strings.CutSuffix(needs, " or network"); ok {
+				needs = others + " or --network"
+			}
+			return fmt.Errorf("--%s: needs %s", given.Flag.Name, needs)
 		}
 	}
 	return nil
@@ -74,7 +89,7 @@ func (c *simCmd) config(p *point) (sim.Config, error) {
 		Path:    c.Path,
 	}
 	for _, param := range p.header.Params {
-		if param.Name == "hosts" {
+		if param.Name == "hosts" && c.net == nil {
 			config.Hosts = param.Value
 		}
 	}
@@ -95,6 +110,8 @@ func (c *machineFlags) model() (sim.Model, error) {
 	switch c.Model {
 	case "linear":
 		return sim.Linear{T0: sim.Time(c.T0), PerByte: sim.PerByte(c.TD), Sync: c.Sync}, nil
+	case "network":
+		return sim.Network{O: sim.Time(c.O), Net: c.net}, nil
 	case "links":
 		l := sim.Link{Rate: int64(c.Rate), Delay: sim.Time(c.Delay)}
 		return sim.Links{O: sim.Time(c.O), Loop: sim.Time(c.Loop), Up: l, Down: l}, nil

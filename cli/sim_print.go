@@ -74,7 +74,7 @@ func (c *simCmd) print(w io.Writer, points []*point) error {
 	for _, more := range []struct {
 		wanted bool
 		print  func(*point, *tabwriter.Writer)
-	}{{c.PerRank, (*point).ranksTo}, {c.Path, (*point).pathTo}, {c.Loads, (*point).loadsTo}} {
+	}{{c.PerRank, (*point).ranksTo}, {c.Path, (*point).pathTo}, {c.Loads, c.loadsTo}} {
 		for _, p := range points {
 			if !more.wanted {
 				continue
@@ -142,11 +142,27 @@ func slotWords(slots []ir.Slot) string {
 }
 
 // loadsTo prints the messages, bytes and busy time of each link.
-func (p *point) loadsTo(t *tabwriter.Writer) {
+func (c *simCmd) loadsTo(p *point, t *tabwriter.Writer) {
+	if c.net != nil {
+		c.arcsTo(p, t)
+		return
+	}
 	fmt.Fprintln(t, "host\tmessages up\tbytes up\tbusy up\tmessages down\tbytes down\tbusy down\t")
 	for host, l := range p.first.Loads {
 		fmt.Fprintf(t, "%d\t%d\t%d\t%s\t%d\t%d\t%s\t\n", host, l.Up.Packets, l.Up.Bytes, micros(l.Up.Busy),
 			l.Down.Packets, l.Down.Bytes, micros(l.Down.Busy))
+	}
+}
+
+// arcsTo prints the arcs of the network that carried messages, the busiest first.
+func (c *simCmd) arcsTo(p *point, t *tabwriter.Writer) {
+	fmt.Fprintln(t, "arc\tmessages\tbytes\tbusy\tshare\t")
+	for _, l := range c.arcLoads(p) {
+		share := "-"
+		if p.first.Makespan > 0 {
+			share = fmt.Sprintf("%.1f %%", 100*float64(l.Busy)/float64(p.first.Makespan))
+		}
+		fmt.Fprintf(t, "%s->%s\t%d\t%d\t%s\t%s\t\n", l.From, l.To, l.Messages, l.Bytes, micros(l.Busy), share)
 	}
 }
 

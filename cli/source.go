@@ -182,7 +182,7 @@ func parse(r io.Reader, name string) (*ir.Schedule, error) {
 	case err != nil:
 		return nil, err
 	case form != nil:
-		return nil, fmt.Errorf("%s: this is %s; only schedgen verify, sim and emit read it", name, form.name)
+		return nil, fmt.Errorf("%s: this is %s; only schedgen verify, sim, emit and cost --network read it", name, form.name)
 	}
 	read := ir.ParseText
 	if looksLikeJSON(buf) {

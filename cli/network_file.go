@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/schedgen/schedgen/network"
+)
+
+// readNetwork reads the network of a file, or of the standard input if the name is "-".
+func readNetwork(ctx context.Context, std stdio, name string) (*network.Network, error) {
+	return await(ctx, func() (*network.Network, error) {
+		if name == "-" {
+			return parseNetwork(std.In, name)
+		}
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			return nil, fmt.Errorf("%s is a directory, not a file with a network", name)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() // read only: nothing to lose
+		return parseNetwork(f, name)
+	})
+}
+
+func parseNetwork(in io.Reader, name string) (*network.Network, error) {
+	n, err := network.Parse(in)
+	var at *network.ParseError
+	if errors.As(err, &at) && at.Line > 0 {
+		if name == "-" {
+			name = "standard input"
+		}
+		return nil, fmt.Errorf("%s:%d: %w", name, at.Line, at.Err)
+	}
+	if err != nil {
+		return nil, placed(name, err)
+	}
+	return n, nil
+}
+
+// networkFlag names a network.
+type networkFlag struct {
+	Network string `placeholder:"FILE" complete:"file" help:"File with the network that messages cross, or - for standard input; its ranks are the ranks of the schedule."`
+
+	net *network.Network // nil: none was given
+}
+
+// load reads the network, if one was given. sources are the schedules of the command line.
+func (f *networkFlag) load(ctx context.Context, std stdio, sources ...string) error {
+	if f.Network == "" {
+		return nil
+	}
+	for _, s := range sources {
+		if s == "-" && f.Network == "-" {
+			return errors.New("--network=-: the schedule already comes from standard input")
+		}
+	}
+	var err error
+	f.net, err = readNetwork(ctx, std, f.Network)
+	return err
+}
+
+// ranks returns a number of ranks that was given, or else that of the network. Another number than
+// that of the network is an error.
+func (f *networkFlag) ranks(given *rankRange) (*rankRange, error) {
+	if f.net == nil {
+		return given, nil
+	}
+	n := len(f.net.Ranks)
+	if given == nil {
+		return &rankRange{n, n}, nil
+	}
+	if given.lo != n || given.hi != n {
+		return nil, fmt.Errorf("--ranks: %s has %s", f.Network, count(n, "rank"))
+	}
+	return given, nil
+}
+
+// fits returns an error if a schedule of a file has another number of ranks than the network.
+func (f *networkFlag) fits(name string, ranks int) error {
+	if f.net == nil || ranks == len(f.net.Ranks) {
+		return nil
+	}
+	return fmt.Errorf("--network: %s has %s, and %s has %d", f.Network, count(len(f.net.Ranks), "rank"), name, ranks)
+}
+
+// rateWords spells a rate, such as "1.5 Gbit/s".
+func rateWords(rate int64) string {
+	text := network.FormatRate(rate)
+	at := strings.IndexAny(text, "GMkb")
+	return text[:at] + " " + text[at:] + "/s"
+}
+
+// arcWords spells an arc, such as "a->b".
+func arcWords(n *network.Network, arc int) string {
+	a := n.Arcs[arc]
+	return n.NameOf(a.From) + "->" + n.NameOf(a.To)
+}
