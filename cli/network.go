@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -117,44 +115,14 @@ func networkKinds() string {
 	return strings.Join(names, ", ")
 }
 
-// readNetwork reads the file of a network. - is standard input.
-func readNetwork(ctx context.Context, std stdio, name string) (*network.Network, error) {
-	std.work.does("reading " + name)
-	return await(ctx, func() (*network.Network, error) {
-		var in io.Reader = std.In
-		said := "standard input"
-		if name != "-" {
-			f, err := os.Open(name)
-			if err != nil {
-				return nil, err
-			}
-			defer f.Close() // read only: nothing to lose
-			in, said = f, name
-		}
-		b := bufio.NewReader(in)
-		parse := network.Parse
-		if head, _ := b.Peek(512); dot.Is(head) { // its error comes again when b is read
-			parse = dot.Parse
-		}
-		n, err := parse(b)
-		var fault *network.ParseError
-		if errors.As(err, &fault) && fault.Line > 0 {
-			return nil, fmt.Errorf("%s:%d: %w", said, fault.Line, fault.Err)
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", said, err)
-		}
-		return n, nil
-	})
-}
-
-// networkFlag names the network of the ranks.
-type networkFlag struct {
+// preferFlag names the network for which schedules are preferred.
+type preferFlag struct {
 	Network string `placeholder:"FILE" complete:"file" help:"File with the network of the ranks (see schedgen network): schedules that are made for it run where a simulation says that they are 1.2 times faster."`
 }
 
 // prefer returns rules that prefer schedules for the network to those of base, and the text of the
 // network. ranks is the number of ranks.
-func (f *networkFlag) prefer(ctx context.Context, std stdio, base *selection.Rules, ranks int) (rules *selection.Rules, text string, err error) {
+func (f *preferFlag) prefer(ctx context.Context, std stdio, base *selection.Rules, ranks int) (rules *selection.Rules, text string, err error) {
 	if f.Network == "" {
 		return base, "", nil
 	}

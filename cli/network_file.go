@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/network"
+	"github.com/schedgen/schedgen/network/dot"
 )
 
 // readNetwork reads the network of a file, or of the standard input if the name is "-".
@@ -30,7 +32,12 @@ func readNetwork(ctx context.Context, std stdio, name string) (*network.Network,
 }
 
 func parseNetwork(in io.Reader, name string) (*network.Network, error) {
-	n, err := network.Parse(in)
+	b := bufio.NewReader(in)
+	parse := network.Parse
+	if head, _ := b.Peek(512); dot.Is(head) { // an error comes again when b is read
+		parse = dot.Parse
+	}
+	n, err := parse(b)
 	var at *network.ParseError
 	if errors.As(err, &at) && at.Line > 0 {
 		if name == "-" {

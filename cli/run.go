@@ -61,7 +61,7 @@ type runFlags struct {
 	Timeout     time.Duration `default:"30m" help:"Abort after this time."`
 	Silence     time.Duration `expert:"" default:"30s" help:"A rank is lost if another rank waits for it and it gives no sign of life for this time; 0: never."`
 	rulesFlag
-	networkFlag
+	preferFlag
 	keyFlags
 	JSON    bool `name:"json" help:"Print one object."`
 	Verbose bool `short:"v" help:"Print the processes of the ranks to standard error; with schedgen rank, print when the rank joins, fails and leaves, and which ranks are lost."`

@@ -145,8 +145,7 @@ func printBound(w io.Writer, n *network.Network, b synth.Bound) error {
 	}
 	var arcs []string
 	for _, arc := range b.Arcs {
-		a := n.Arcs[arc]
-		arcs = append(arcs, n.NameOf(a.From)+"->"+n.NameOf(a.To))
+		arcs = append(arcs, arcWords(n, arc))
 	}
 	_, err = fmt.Fprintf(w, "  limit      %s: %s %s over %s (%s)\n", some(b.Cut, " ", "nodes"), what, comes, rateWords(b.Over), some(arcs, ", ", "arcs"))
 	return err
@@ -159,13 +158,6 @@ func some(names []string, between, things string) string {
 		return strings.Join(names, between)
 	}
 	return fmt.Sprintf("%s%s… (%d %s)", strings.Join(names[:most], between), between, len(names), things)
-}
-
-// rateWords spells a rate, such as "300 Mbit/s".
-func rateWords(rate int64) string {
-	text := network.FormatRate(rate)
-	at := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	return text[:at] + " " + text[at:] + "/s"
 }
 
 // printPlan prints the summary of a schedule.
