@@ -7,10 +7,13 @@ import (
 	"io"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/network"
+	"github.com/schedgen/schedgen/sim"
 	"github.com/schedgen/schedgen/synth"
+	netrules "github.com/schedgen/schedgen/synth/rules"
 )
 
 // synthCmd is the verb synth.
@@ -18,14 +21,15 @@ type synthCmd struct {
 	Collective string `arg:"" enum:"allgather,reduce-scatter,allreduce,bcast,reduce" help:"One of ${enum}."`
 	Network    string `arg:"" complete:"file" help:"File with a network (see schedgen network); - is standard input."`
 
-	Root    int  `placeholder:"R" help:"Root of a broadcast or reduction; default 0."`
-	Trees   int  `placeholder:"K" help:"Trees for each block; default as many as reach the bound, or few that come within 5 % of it."`
-	Pieces  int  `placeholder:"L" help:"Pieces in which the parts of a block go one after the other; default 1."`
-	Window  int  `placeholder:"W" help:"How many pieces a rank may be ahead of what comes to it; default 0, no limit."`
-	Spread  bool `help:"Let trees use many neighbours of a rank rather than few."`
-	Reorder bool `help:"Number the ranks so that those that follow each other are near."`
-	Bound   bool `help:"Print only how fast the network lets the collective be."`
-	JSON    bool `name:"json" help:"With --bound: print an object."`
+	Size    *byteSize `placeholder:"SIZE" help:"Bytes of a block: try several numbers of pieces, windows and neighbours in a simulation, and take the fastest."`
+	Root    int       `placeholder:"R" help:"Root of a broadcast or reduction; default 0."`
+	Trees   int       `placeholder:"K" help:"Trees for each block; default as many as reach the bound, or few that come within 5 % of it."`
+	Pieces  *int      `placeholder:"L" help:"Pieces in which the parts of a block go one after the other; default 1."`
+	Window  *int      `placeholder:"W" help:"How many pieces a rank may be ahead of what comes to it; default 0, no limit."`
+	Spread  bool      `help:"Let trees use many neighbours of a rank rather than few."`
+	Reorder bool      `help:"Number the ranks so that those that follow each other are near."`
+	Bound   bool      `help:"Print only how fast the network lets the collective be."`
+	JSON    bool      `name:"json" help:"With --bound: print an object."`
 
 	Format string `short:"f" enum:"text,json" default:"text" placeholder:"F" help:"One of ${enum}; default text."`
 	Output string `short:"o" default:"-" placeholder:"FILE" help:"Write the schedule to FILE; default standard output."`
@@ -81,12 +85,12 @@ func (c *synthCmd) Run(ctx context.Context, std stdio) error {
 		return printBound(out, n, b)
 	}
 	std.work.does("packing trees")
-	p, err := await(ctx, func() (*synth.Planned, error) { return synth.Plan(n, c.options()) })
+	f, err := c.fastest(ctx, std, n)
 	if err != nil {
 		return c.faultOf(err)
 	}
 	std.work.does("writing the schedule")
-	s, err := await(ctx, p.Schedule)
+	s, err := await(ctx, f.plan.Schedule)
 	if err != nil {
 		return err
 	}
@@ -98,11 +102,84 @@ func (c *synthCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	return printPlan(ctxWriter{ctx, std.Err}, n, p)
+	return f.print(ctxWriter{ctx, std.Err}, n)
 }
 
-func (c *synthCmd) options() synth.Options {
-	return synth.Options{Collective: synth.Collective(c.Collective), Root: c.Root, Trees: c.Trees, Pieces: c.Pieces, Window: c.Window, Spread: c.Spread}
+// synthesized is a plan, and how long its schedule takes in the simulation of a size.
+type synthesized struct {
+	plan  *synth.Planned
+	bytes int // 0: it was not simulated
+	took  sim.Time
+}
+
+// fastest returns the plan that the flags describe. With --size it tries what they leave open.
+func (c *synthCmd) fastest(ctx context.Context, std stdio, n *network.Network) (best synthesized, err error) {
+	spreads, windows, pieces := []bool{c.Spread}, []int{0}, []int{1}
+	if c.Size != nil {
+		if best.bytes = int(*c.Size); best.bytes < 1 {
+			return best, fmt.Errorf("--size=%v: must be at least 1 B", c.Size)
+		}
+		windows, pieces = []int{0, 4, 8}, []int{1, 4, 16, 64}
+		if !c.Spread && len(n.Ranks) <= 64 {
+			spreads = []bool{false, true}
+		}
+	}
+	if c.Pieces != nil {
+		pieces = []int{*c.Pieces}
+	}
+	if c.Window != nil {
+		windows = []int{*c.Window}
+	}
+	bar := newProgress(std, len(spreads)*len(windows)*len(pieces), "simulating")
+	defer bar.clear()
+	for _, spread := range spreads {
+		o := synth.Options{Collective: synth.Collective(c.Collective), Root: c.Root, Trees: c.Trees, Pieces: pieces[0], Window: windows[0], Spread: spread}
+		p, err := await(ctx, func() (*synth.Planned, error) { return synth.Plan(n, o) })
+		if err != nil {
+			return best, err
+		}
+		if c.Size == nil {
+			best.plan = p
+			return best, nil
+		}
+		for _, o.Window = range windows {
+			for _, o.Pieces = range pieces {
+				if err := best.try(ctx, n, p, o); err != nil {
+					return best, err
+				}
+				bar.advance()
+			}
+		}
+	}
+	if best.plan == nil {
+		return best, fmt.Errorf("--size=%v: each schedule has too many messages to be simulated: lower --pieces or --trees", c.Size)
+	}
+	return best, nil
+}
+
+// try simulates a plan with other pieces and another window, and keeps it if it is the fastest.
+func (b *synthesized) try(ctx context.Context, n *network.Network, p *synth.Planned, o synth.Options) error {
+	const most = 1 << 20 // chunks that a schedule puts: it is simulated in some seconds
+	if o.Window > 0 && (o.Pieces <= o.Window || !o.Collective.Windows()) || p.Puts(o.Pieces) > most {
+		return nil // the window would hold back nothing
+	}
+	q := *p
+	q.Options = o
+	took, err := await(ctx, func() (sim.Time, error) {
+		s, err := q.Schedule()
+		if err != nil {
+			return 0, err
+		}
+		r, err := sim.Run(sim.Of(s), sim.Config{Model: sim.Network{O: netrules.Overhead, Net: n}, Bytes: b.bytes, Fold: sim.DefaultFold})
+		if err != nil {
+			return 0, err
+		}
+		return r.Makespan, nil
+	})
+	if err == nil && (b.plan == nil || took < b.took) {
+		b.plan, b.took = &q, took
+	}
+	return err
 }
 
 // faultOf adds the name of the file to an error about the network.
@@ -153,15 +230,19 @@ func printBound(w io.Writer, n *network.Network, b synth.Bound) error {
 
 // some joins the first of many names.
 func some(names []string, between, things string) string {
-	const most = 6
+	most := 6
+	if things == "ranks" { // people copy these
+		most = 32
+	}
 	if len(names) <= most {
 		return strings.Join(names, between)
 	}
 	return fmt.Sprintf("%s%s… (%d %s)", strings.Join(names[:most], between), between, len(names), things)
 }
 
-// printPlan prints the summary of a schedule.
-func printPlan(w io.Writer, n *network.Network, p *synth.Planned) error {
+// print prints the summary of a schedule.
+func (b *synthesized) print(w io.Writer, n *network.Network) error {
+	p := b.plan
 	if err := printBound(w, n, p.Bound); err != nil || len(n.Ranks) == 1 {
 		return err
 	}
@@ -177,6 +258,23 @@ func printPlan(w io.Writer, n *network.Network, p *synth.Planned) error {
 	if d := p.Detours; d.Paths > 0 {
 		routes = fmt.Sprintf("%d of %d ways between ranks, with %.0f %% of what is sent, are longer than the network's own routes, which messages take", d.Paths, d.OfPaths, math.Ceil(100*float64(d.Trees)/float64(d.OfTrees)))
 	}
-	_, err := fmt.Fprintf(w, "  trees      %d %s, depth %d; %s\n  routes     %s\n  ranks      %s\n", p.K, whose, p.Depth, reach, routes, strings.Join(n.Ranks, " "))
+	if _, err := fmt.Fprintf(w, "  trees      %d %s, depth %d; %s\n  routes     %s\n", p.K, whose, p.Depth, reach, routes); err != nil {
+		return err
+	}
+	if b.bytes > 0 {
+		o := p.Options
+		near := "few neighbours"
+		if o.Spread {
+			near = "many neighbours"
+		}
+		if o.Window > 0 {
+			near += fmt.Sprintf(", a window of %d", o.Window)
+		}
+		at := p.Bound.Seconds(b.bytes) * 1e9
+		if _, err := fmt.Fprintf(w, "  %-9v  %s, %s: %v simulated, %.2f times the bound\n", byteSize(b.bytes), count(o.Pieces, "piece"), near, time.Duration(b.took).Round(time.Microsecond), float64(b.took)/at); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "  ranks      %s\n", some(n.Ranks, " ", "ranks"))
 	return err
 }

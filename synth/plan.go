@@ -19,8 +19,8 @@ type Options struct {
 	// default 1.
 	Pieces int
 	// Window bounds how far a rank sends ahead: it sends piece l of what it contributes when it has
-	// got piece l-Window of everything. 0: it sends all at once. In a reduction no result comes back to
-	// a rank that sends, so Plan takes 0.
+	// got piece l-Window of everything. 0: it sends all at once. Plan takes 0 unless [Collective.Windows]
+	// says that a window has an effect.
 	Window int
 	// Spread lets trees use many neighbours of a rank rather than few.
 	Spread bool
@@ -66,7 +66,7 @@ func Plan(n *network.Network, o Options) (*Planned, error) {
 			return nil, &FlagError{f.name, fmt.Sprint(f.of), fmt.Sprintf("must be in 0..%d", ir.MaxParam)}
 		}
 	}
-	if !o.Collective.goesDown() {
+	if !o.Collective.Windows() {
 		o.Window = 0
 	}
 	b, err := BoundFrom(n, o.Collective, o.Root)

@@ -29,16 +29,24 @@ func (p *Planned) Schedule() (*ir.Schedule, error) {
 	if row.Rooted {
 		h.Root = o.Root
 	}
-	per := int64(o.Pieces) * p.K // chunks of a block of trees
-	h.Chunks = int(per) * p.Roots
-	halves := int64(1)
-	if p.alike {
-		halves = 2
-	}
-	if puts := float64(per) * float64(p.Roots) * float64(ranks-1) * float64(halves); puts > MaxPuts || int64(h.Chunks) > ir.MaxChunks {
-		return nil, fmt.Errorf("%s would have %.2g million puts for each rank: lower --pieces or --trees", h.Name(), puts/float64(ranks)/1e6)
+	h.Chunks = o.Pieces * int(p.K) * p.Roots
+	if puts := p.Puts(o.Pieces); puts > MaxPuts || h.Chunks > ir.MaxChunks {
+		return nil, fmt.Errorf("%s would have %.2g million puts for each rank: lower --pieces or --trees", h.Name(), float64(puts)/float64(ranks)/1e6)
 	}
 	return build.Schedule(h, p.Write)
+}
+
+// Puts returns how many chunks the schedule puts if it has a number of pieces, at most about 2^62.
+func (p *Planned) Puts(pieces int) int64 {
+	ways := int64(len(p.n.Ranks) - 1)
+	if p.alike {
+		ways *= 2
+	}
+	trees := mul(p.K, int64(p.Roots))
+	if puts := mul(mul(max(trees, 0), int64(pieces)), ways); trees >= 0 && puts >= 0 {
+		return puts
+	}
+	return 1 << 62
 }
 
 // Write writes the schedule of the trees, with as many pieces as the chunks of b make. It is for

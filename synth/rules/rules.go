@@ -137,7 +137,7 @@ func (p *prepared) register(ctx context.Context) error {
 				if err := ctx.Err(); err != nil {
 					return context.Cause(ctx)
 				}
-				if row := c.Row(); window > 0 && (row.Rooted || row.Inputs != nil && !row.Alike) {
+				if window > 0 && !c.Windows() {
 					continue // nothing comes to roots that a window could wait for
 				}
 				f, err := p.add(synth.Options{Collective: c, Spread: spread, Window: window})
