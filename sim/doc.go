@@ -13,8 +13,8 @@
 // broadcast has one block, its message.
 //
 // The models are [LogGP], [PLogP], whose parameters depend on a message's length, [Linear], which
-// is the model of paper 004, and [Links], which has hosts at a switch. Config.Switch bounds the
-// traffic across the switch in any of them.
+// is the model of paper 004, [Links], which has hosts at a switch, and [Network], which has the links
+// of a given network. Config.Switch bounds the traffic across the switch in all but Network.
 //
 // Events have a total order: by time, and at equal times by the order in which they came about. All
 // random values are functions of the seed. So equal arguments give equal results on every machine.
@@ -39,6 +39,19 @@
 // after the send began, before the sender's CPU is done, and the receiver's CPU takes o +
 // (s-1)·max(O, G).
 //
+// # Links and Network
+//
+// A message crosses the arcs of its route one after another, and an arc sends one message at a time,
+// in the order of their arrival. Let the first byte of a message come to an arc at time t, and the
+// last one at t + d. If the arc begins to send the message at time b and needs s for all its bytes,
+// then the first byte is at the end of the arc at b + delay, and the last one at
+//
+//	max(b + s, t + d) + delay
+//
+// So a message takes the time of the slowest arc of its route, and the delays of all. Model Links
+// has two arcs, up to the switch and down from it. In model Network a message follows the routes of
+// package network. Result.Loads and Result.ArcLoads tell what has crossed the arcs.
+//
 // # Messages of several slots
 //
 // Several slots that are put in one message ([ir.MessageOf]) are one send and one receive of a
@@ -58,7 +71,8 @@
 //
 // A multicast is one send at its sender. Its copies reach all other ranks as if it had been sent to
 // each alone, but later by Config.Fanout, which does not depend on the number of copies (paper 000,
-// section 1). Each rank independently misses it with probability Config.Loss. If Config.Unready is
+// section 1). In models Links and Network one copy crosses each arc of a tree, and nodes multiply it.
+// Each rank independently misses it with probability Config.Loss. If Config.Unready is
 // set, a rank also misses it if it has not called the operation when the copy comes (section 2.1).
 // A put is never lost. If its receiver has not called, the put waits.
 //
