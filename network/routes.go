@@ -50,8 +50,8 @@ func (r *Router) Route(arcs []int, from, to int) ([]int, error) {
 	return arcs, nil
 }
 
-// At returns the arc that a message between two ranks takes at a node of its route. It returns -1 if
-// no way leads from there.
+// At returns the arc that a message between two ranks takes at a node of its route. It returns -1
+// if no way leads from there.
 func (r *Router) At(node, from, to int) int {
 	if fixed, ok := r.fixed[[2]int{from, to}]; ok {
 		at := slices.IndexFunc(fixed, func(arc int) bool { return r.n.Arcs[arc].From == node })
@@ -115,9 +115,9 @@ func (r *Router) table(to int) []int32 {
 	return next
 }
 
-// Tree appends to arcs the arcs over which a message goes from a rank to all others if nodes multiply
-// it, in ascending order. They are those of the routes to all ranks. A route that comes to a node by
-// another way than an earlier route begins at the last such node.
+// Tree appends to arcs the arcs over which a message goes from a rank to all others if nodes
+// multiply it, in ascending order. They are those of the routes to all ranks. A route that comes to
+// a node by another way than an earlier route begins at the last such node.
 func (r *Router) Tree(arcs []int, from int) ([]int, error) {
 	first := len(arcs)
 	in := make([]bool, r.n.Nodes())

@@ -81,9 +81,9 @@ func (f *fabric) land(x event) flight {
 	return was
 }
 
-// pass sends a message over an arc. Its first byte is at the arc now, and its last byte after lag. pass
-// returns when the first byte is at the end of the arc, and the lag there. The last byte comes no
-// earlier than the slowest arc so far allows.
+// pass sends a message over an arc. Its first byte is at the arc now, and its last byte after lag.
+// pass returns when the first byte is at the end of the arc, and the lag there. The last byte comes
+// no earlier than the slowest arc so far allows.
 func (f *fabric) pass(arc int, now, lag Time, bytes int) (head, then Time) {
 	p := &f.arcs[arc]
 	left, took := through(p, now, bytes), p.Serialize(bytes)
@@ -105,28 +105,21 @@ func through(p *arc, now Time, bytes int) Time {
 // host. A multicast sends one copy over each arc, and nodes multiply it.
 func (e *engine) depart(k key, kind eventKind, r, to int, ready Time, x event) error {
 	host := e.costs.host(r)
+	f := flight{x: x, node: int32(host)}
 	switch {
 	case kind == casts:
 		e.loop(k, r, x)
-		kind = branches
+		if !e.net.shared {
+			return e.spread(key{ready, k.seq}, f)
+		}
+		e.push(key{ready, k.seq}, branches, host, e.net.launch(f))
 	case e.costs.host(to) == host:
 		k.at += e.noise(k.seq, to)
 		e.push(k, arrives, to, x)
-		return nil
-	default:
-		kind = crosses
-	}
-	k.at = ready
-	f := flight{x: x, node: int32(host)}
-	switch {
-	case e.net.shared && kind == crosses:
-		e.push(k, kind, to, e.net.launch(f))
 	case e.net.shared:
-		e.push(k, kind, host, e.net.launch(f))
-	case kind == crosses:
-		return e.hop(k, to, f)
+		e.push(key{ready, k.seq}, crosses, to, e.net.launch(f))
 	default:
-		return e.spread(k, f)
+		return e.hop(key{ready, k.seq}, to, f)
 	}
 	return nil
 }

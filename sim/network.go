@@ -11,9 +11,9 @@ import (
 
 // Network is a model of a given network. Rank r runs on node r. A message crosses the arcs of its
 // route ([network.Router]) one after another. Each arc sends one message at a time, in the order of
-// their arrival. Switches, and hosts that forward, pass a message on while it arrives. Its first byte
-// goes on after the arc's delay, and its last byte arrives no earlier than the slowest arc of the
-// route allows. CPUs take O for each send and each receive, and nothing for what they forward.
+// their arrival. Switches, and hosts that forward, pass a message on while it arrives. Its first
+// byte goes on after the arc's delay, and its last byte arrives no earlier than the slowest arc of
+// the route allows. CPUs take O for each send and each receive, and nothing for what they forward.
 //
 // A multicast crosses each arc of a tree once. The tree follows the routes from its sender.
 //
