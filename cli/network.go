@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 
@@ -21,6 +22,7 @@ type networkCmd struct {
 	Rate   rateFlag  `default:"10Gbit" placeholder:"RATE" help:"Bits a second of a link in each direction; default 10Gbit."`
 	Trunk  rateFlag  `placeholder:"RATE" help:"Bits a second of a link between switches; default --rate."`
 	Delay  delayFlag `placeholder:"TIME" help:"Delay of a link, such as 5us; default 0."`
+	Loads  string    `placeholder:"SCHEDULE" complete:"file" help:"With -f dot: label each link with the blocks that the schedule of this file sends over it, and how busy it is."`
 	Format string    `short:"f" enum:"text,dot" default:"text" placeholder:"F" help:"One of text and dot (a picture for Graphviz); default text."`
 }
 
@@ -28,7 +30,7 @@ type networkCmd struct {
 func (networkCmd) Help() string {
 	var kinds strings.Builder
 	for _, k := range network.Kinds() {
-		fmt.Fprintf(&kinds, "    %-28s %s\n", k.Name+" "+k.Form, k.Says)
+		fmt.Fprintf(&kinds, "    %s %s\n        %s\n", k.Name, k.Form, k.Says)
 	}
 	return `Prints a network: ranks, switches, and the links between them. Other verbs read it and make,
 simulate or judge schedules for it.
@@ -47,7 +49,7 @@ The form of a file:
     link b1 b 100Mbit
     link a b 10Mbit delay=5ms
     arc a0 b0 1Mbit                   # one direction; parallel arcs add up
-    route a1 b0 a b                   # the way from a1 to b0, if it is not the shortest
+    route a1 b0 a b                   # the way from a1 to b0, over a and b
 
 A file may also be a graph of Graphviz: a node with rank=3 is rank 3, and edges have attributes rate
 and delay.
@@ -58,8 +60,8 @@ which each rack's ranks follow each other.
 
 Examples:
 
-  schedgen network torus 4x4 --rate 10Gbit -f text > torus.net
-  schedgen network racks 2x8 --rate 10Gbit --trunk 20Gbit -f dot | dot -Tsvg -o racks.svg
+  schedgen network torus 4x4 --rate 10Gbit > torus.net
+  schedgen network racks 2x8 --trunk 20Gbit -f dot | dot -Tsvg -o racks.svg
   schedgen network order cluster.net > ordered.net`
 }
 
@@ -70,10 +72,42 @@ func (c *networkCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	out := ctxWriter{ctx, std.Out}
-	if c.Format == "dot" {
-		return dot.Write(out, n, nil)
+	switch {
+	case c.Format == "dot":
+		label, err := c.label(ctx, std, n)
+		if err != nil {
+			return err
+		}
+		return dot.Write(out, n, label)
+	case c.Loads != "":
+		return errors.New("--loads: needs -f dot")
 	}
 	return n.Write(out)
+}
+
+// label returns the texts at arcs, or nil if they are rates.
+func (c *networkCmd) label(ctx context.Context, std stdio, n *network.Network) (func(arc int) string, error) {
+	if c.Loads == "" {
+		return nil, nil
+	}
+	s, err := (&sourceArgs{Source: c.Loads}).load(ctx, std)
+	if err == nil && s.Ranks != len(n.Ranks) {
+		err = fmt.Errorf("it has %s, and the network %d", count(s.Ranks, "rank"), len(n.Ranks))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--loads: %s: %w", c.Loads, err)
+	}
+	loads, err := await(ctx, func() (*netCost, error) { return netCostOf(n, s) })
+	if err != nil {
+		return nil, fmt.Errorf("--loads: %s: %w", c.Loads, err)
+	}
+	most := 0.0
+	for arc := range n.Arcs {
+		most = max(most, loads.busy(arc))
+	}
+	return func(arc int) string {
+		return fmt.Sprintf("%.3g (%.0f %%)", loads.loads[arc], 100*loads.busy(arc)/max(most, math.SmallestNonzeroFloat64))
+	}, nil
 }
 
 func (c *networkCmd) network(ctx context.Context, std stdio) (*network.Network, error) {

@@ -51,10 +51,8 @@ blocks.
 
 Examples:
 
-  schedgen network torus 4x4 > torus.net
-  schedgen synth allgather torus.net --pieces 16 -o allgather.txt
-  schedgen verify allgather.txt
-  schedgen sim allgather.txt --network torus.net --size 1MiB
+  schedgen synth allgather torus.net --pieces 16 --window 4 -o allgather.txt
+  schedgen synth allreduce cluster.net --size 64MiB -o allreduce.txt
   schedgen synth bcast cluster.net --bound`
 }
 

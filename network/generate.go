@@ -21,11 +21,11 @@ func Kinds() []Kind { return slices.Clone(kinds) }
 
 var kinds = []Kind{
 	{"star", "HOSTS", "hosts at a switch", makeStar, func(s []int) bool { return len(s) == 1 }},
-	{"racks", "RACKSxHOSTS", "switches with hosts, and a switch between them; --trunk is the rate of its links", makeRacks, func(s []int) bool { return len(s) == 2 }},
+	{"racks", "RACKSxHOSTS", "switches with hosts, and a switch between them", makeRacks, func(s []int) bool { return len(s) == 2 }},
 	{"torus", "SIDExSIDE…", "hosts in a grid whose opposite ends are linked, of any dimension", makeTorus, func(s []int) bool { return len(s) > 0 }},
 	{"mesh", "SIDExSIDE…", "hosts in a grid, of any dimension", makeMesh, func(s []int) bool { return len(s) > 0 }},
 	{"hypercube", "DIMENSION", "2^DIMENSION hosts, linked if their numbers differ in one bit", makeHypercube, func(s []int) bool { return len(s) == 1 && s[0] <= 12 }},
-	{"fat-tree", "LEAVESxHOSTSxSPINES", "leaf switches with hosts, each linked to all spine switches; --trunk is the rate of these links", makeFatTree, func(s []int) bool { return len(s) == 3 }},
+	{"fat-tree", "LEAVESxHOSTSxSPINES", "leaf switches with hosts, each linked to all spine switches", makeFatTree, func(s []int) bool { return len(s) == 3 }},
 }
 
 // Options describe the links of a network that [Generate] makes.

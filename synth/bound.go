@@ -37,11 +37,8 @@ func (c Collective) Row() ir.Collective {
 func (c Collective) goesUp() bool   { return c.Row().Inputs != nil }
 func (c Collective) goesDown() bool { return !c.goesUp() || c.Row().Alike }
 
-// Windows reports whether a window has an effect: something comes to the ranks that send.
-func (c Collective) Windows() bool {
-	row := c.Row()
-	return !row.Rooted && c.goesDown()
-}
+// Windows reports whether a window has an effect: all ranks send, and something comes to all.
+func (c Collective) Windows() bool { return !c.Row().Rooted }
 
 // Bound says how fast a network lets a collective be: a block of n bits needs Blocks·n/Rate seconds.
 // The block of an allreduce is the whole vector.

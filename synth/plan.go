@@ -19,7 +19,7 @@ type Options struct {
 	// default 1.
 	Pieces int
 	// Window bounds how far a rank sends ahead: it sends piece l of what it contributes when it has
-	// got piece l-Window of everything. 0: it sends all at once. Plan takes 0 unless [Collective.Windows]
+	// piece l-Window of everything that it gets. 0: it sends all at once. Plan takes 0 unless [Collective.Windows]
 	// says that a window has an effect.
 	Window int
 	// Spread lets trees use many neighbours of a rank rather than few.

@@ -123,7 +123,7 @@ type writer struct {
 	b    *build.Builder
 	p    *Planned
 	held bool // roots hold what goes down; otherwise they fold it
-	// came has the last chunk of each cargo that has come down to a rank, for windows.
+	// came has the last chunk of each cargo that has come to a rank, or was folded there, for windows.
 	came    map[place][]build.Piece
 	results map[int]build.Piece // by chunk: at the root of its trees
 }
@@ -190,6 +190,8 @@ func (w *writer) up(c *cargo, piece int) {
 				p.Result()
 				w.results[w.p.chunk(c, piece, i)] = p
 			}
+			k := place{c.Root, piece}
+			w.came[k] = append(w.came[k], made[len(made)-1])
 			return
 		}
 		parent := c.Parent[v]
