@@ -1,8 +1,8 @@
 //go:build linux
 
 // Command netns runs a command on simulated hosts: network namespaces behind one bridge, each with
-// a link of a chosen rate and loss. It needs root (or a system that lets users make namespaces),
-// ip, tc and, for losses, nft.
+// a link of a chosen rate and loss, or the ranks of a given network. It needs root (or a system
+// that lets users make namespaces), ip, tc and, for losses, nft.
 //
 //	go build -o /tmp/schedgen ./cmd/schedgen
 //	go run ./bench/netns --hosts 15 --rate 100mbit --loss 0.01 -- \
@@ -23,6 +23,16 @@
 //
 // Environment variables make both MPIs start their daemons by this program, in place of ssh, and
 // use eth0.
+//
+// With --network the hosts are the ranks of a network in a file (see package network):
+//
+//	go run ./bench/netns --network bench/links/testdata/three-sites.net -- \
+//	    /tmp/schedgen rank allgather --coordinator 10.77.0.1:7777 --transport tcp --size 512KiB
+//
+// A namespace stands for each node, and a veth pair for each link. Both ends of the pair send at
+// the rates and with the delays of the link's arcs; delays need the kernel's qdisc netem. Packets
+// take the network's own routes. Rank i has the address 10.77.0.i+1 on lo, which only unicast
+// reaches. The command runs at ranks alone, and hosts have the names of their ranks.
 package main
 
 import (
@@ -33,9 +43,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/schedgen/schedgen/bench/internal/netns"
+	"github.com/schedgen/schedgen/network"
 )
 
 // options are the values of the flags.
@@ -43,9 +55,10 @@ type options struct {
 	hosts   int
 	link    netns.Link
 	loss    float64
-	rtoMin  int    // microseconds; 0: the system's default
-	control string // TCP's congestion control; "": the system's default
-	mpi     bool   // the command is mpirun
+	rtoMin  int        // microseconds; 0: the system's default
+	control string     // TCP's congestion control; "": the system's default
+	mpi     bool       // the command is mpirun
+	lab     *netns.Lab // the given network; nil: hosts are behind a bridge
 	command []string
 }
 
@@ -60,10 +73,16 @@ func parse(args []string) (*options, error) {
 	f.IntVar(&o.rtoMin, "rto-min", 0, "smallest retransmission timeout of TCP in microseconds; 0: the system's default, 200000")
 	f.StringVar(&o.control, "congestion", "", "TCP's congestion control, such as reno; empty: the system's default")
 	f.BoolVar(&o.mpi, "mpi", false, "the command is mpirun: run it on host 0 alone; it starts ranks on all hosts")
+	file := f.String("network", "", "`file` with a network, whose ranks are the hosts in place of those behind a bridge")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
 	o.command = f.Args()
+	if *file != "" {
+		if err := o.readNetwork(*file, f); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case o.hosts < 1 || o.hosts > netns.MaxHosts:
 		return nil, fmt.Errorf("--hosts=%d: must be in 1..%d", o.hosts, netns.MaxHosts)
@@ -75,8 +94,35 @@ func parse(args []string) (*options, error) {
 	return o, nil
 }
 
-// The program runs in three stages: as started by the user, in the bridge's namespace, and in each
-// host's namespace. With --mpi, mpirun starts it in place of ssh.
+// readNetwork reads the network of --network. It refuses the flags of f that the network replaces.
+func (o *options) readNetwork(name string, f *flag.FlagSet) error {
+	var err error
+	f.Visit(func(g *flag.Flag) {
+		if slices.Contains([]string{"hosts", "rate", "loss", "mpi"}, g.Name) {
+			err = fmt.Errorf("--%s: not with --network", g.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close() // read only: nothing to lose
+	n, err := network.Parse(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if o.lab, err = netns.NewLab(n, o.link); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	o.hosts = o.lab.Ranks()
+	return nil
+}
+
+// The program runs in three stages: as started by the user, in a namespace for the bridge, and in each
+// host's namespace. The switches of a given network are hosts without a command. With --mpi, mpirun starts it in place of ssh.
 const stageVar = "SCHEDGEN_NETNS_STAGE"
 
 func main() {

@@ -46,10 +46,12 @@ func bridge(args []string) error {
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := netns.Execute(netns.BridgeCommands(o.loss)); err != nil {
-		return err
+	if o.lab == nil {
+		if err := netns.Execute(netns.BridgeCommands(o.loss)); err != nil {
+			return err
+		}
 	}
-	hosts := make([]*hostProcess, o.hosts)
+	hosts := make([]*hostProcess, o.nodes())
 	defer func() { // hosts are left only after an error
 		cancel(nil)
 		for _, h := range hosts {
@@ -61,9 +63,12 @@ func bridge(args []string) error {
 			return err
 		}
 	}
+	if err := o.connect(hosts); err != nil {
+		return err
+	}
 	for i, h := range hosts { // all links work before any command starts
 		if err := h.ready(); err != nil {
-			return fmt.Errorf("host %d: %w", i, err)
+			return fmt.Errorf("%s: %w", o.nameOf(i), err)
 		}
 	}
 	if o.mpi {
@@ -71,7 +76,7 @@ func bridge(args []string) error {
 		return hosts[0].wait() // the others wait until they are killed
 	}
 	var wg sync.WaitGroup
-	for _, h := range hosts {
+	for _, h := range hosts[:o.hosts] { // switches wait until they are killed
 		h.release("")
 		wg.Go(func() {
 			if err := h.wait(); err != nil {
@@ -92,7 +97,48 @@ type hostProcess struct {
 	ended error
 }
 
-// startHost starts host i and gives it its end of a link.
+// nodes returns the number of hosts and switches.
+func (o *options) nodes() int {
+	if o.lab != nil {
+		return o.lab.Nodes()
+	}
+	return o.hosts
+}
+
+// nameOf returns the name of a host or switch.
+func (o *options) nameOf(node int) string {
+	if o.lab != nil {
+		return o.lab.NameOf(node)
+	}
+	return fmt.Sprintf("host%d", node)
+}
+
+// connect makes the links of all hosts and lets the hosts set up their ends.
+func (o *options) connect(hosts []*hostProcess) error {
+	var pids []int
+	for _, h := range hosts {
+		pids = append(pids, h.cmd.Process.Pid)
+	}
+	if o.lab != nil {
+		if err := netns.Execute(o.lab.WireCommands(pids)); err != nil {
+			return err
+		}
+	}
+	for i, h := range hosts {
+		if o.lab == nil {
+			if err := netns.Execute(netns.PortCommands(o.link, i, pids[i])); err != nil {
+				return err
+			}
+			if err := netns.OffloadsOff(netns.Port(i)); err != nil {
+				return err
+			}
+		}
+		h.release("")
+	}
+	return nil
+}
+
+// startHost starts host i.
 func (o *options) startHost(ctx context.Context, i int, args []string) (*hostProcess, error) {
 	h := &hostProcess{cmd: stage(ctx, "host", args, []string{
 		fmt.Sprintf("SCHEDGEN_RANK=%d", i), fmt.Sprintf("SCHEDGEN_SIZE=%d", o.hosts),
@@ -110,13 +156,6 @@ func (o *options) startHost(ctx context.Context, i int, args []string) (*hostPro
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start host %d: %w", i, err), read.Close())
 	}
-	if err := netns.Execute(netns.PortCommands(o.link, i, h.cmd.Process.Pid)); err != nil {
-		return h, err
-	}
-	if err := netns.OffloadsOff(netns.Port(i)); err != nil {
-		return h, err
-	}
-	h.release("")
 	return h, nil
 }
 
@@ -141,7 +180,8 @@ func (h *hostProcess) wait() error {
 	return h.ended
 }
 
-// host sets up its end of the link and then replaces itself by the command.
+// host sets up its ends of links and then replaces itself by the command. A switch is never told to
+// do the latter.
 func host(args []string) error {
 	o, err := parse(args)
 	if err != nil {
@@ -154,13 +194,10 @@ func host(args []string) error {
 	if _, err := readLine(os.Stdin); err != nil {
 		return fmt.Errorf("wait for the link: %w", err)
 	}
-	if err := syscall.Sethostname(fmt.Appendf(nil, "host%d", rank)); err != nil {
+	if err := syscall.Sethostname([]byte(o.nameOf(rank))); err != nil {
 		return fmt.Errorf("name the host: %w", err)
 	}
-	if err := netns.Execute(netns.HostCommands(o.link, rank, o.hosts)); err != nil {
-		return err
-	}
-	if err := netns.OffloadsOff("eth0"); err != nil {
+	if err := o.setUp(rank); err != nil {
 		return err
 	}
 	if err := o.tune(); err != nil {
@@ -196,6 +233,26 @@ func host(args []string) error {
 		return err
 	}
 	return syscall.Exec(path, o.command, os.Environ())
+}
+
+// setUp sets up the namespace of a host or switch.
+func (o *options) setUp(node int) error {
+	commands, devices := netns.HostCommands(o.link, node, o.hosts), []string{"eth0"}
+	if o.lab != nil {
+		if err := netns.Forwards(); err != nil {
+			return err
+		}
+		commands, devices = o.lab.NodeCommands(node), o.lab.Devices(node)
+	}
+	if err := netns.Execute(commands); err != nil {
+		return err
+	}
+	for _, device := range devices {
+		if err := netns.OffloadsOff(device); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readLine reads a line byte by byte, because the rest of the input belongs to the command.
