@@ -17,6 +17,15 @@
 // to --output, after every cell. It does not repeat cells that are in NAME.csv, so an interrupted
 // run can be continued. A cell that takes longer than --limit is ended and reported as such. The
 // report lists cells that fail. The exit code is 2 if the matrix could not be completed.
+//
+// With --network it compares schedules on given networks, and prints tables to standard output:
+//
+//	go run ./bench/links --network bench/links/testdata/three-sites.net
+//	go run ./bench/links --network a.net,b.net --collective bcast --rounds 5 \
+//	    --algorithm "bcast/chain,choice,mine.txt,synth --pieces 24 --spread"
+//
+// Schedules of schedgen synth stand beside algorithms, files, and the choice of the library. Ranks
+// are connected by tcp. In each round all schedules run one after the other.
 package main
 
 import (
@@ -38,23 +47,28 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	tool.Exit("links", links(ctx, os.Args[1:], os.Stderr))
+	tool.Exit("links", links(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-func links(ctx context.Context, args []string, stderr io.Writer) error {
+func links(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parseOptions(args, stderr)
 	if err != nil {
 		return err
 	}
-	r, err := readReport(o.file(".csv"))
-	if err != nil {
-		return err
+	var r *report
+	if len(o.networks) == 0 {
+		if r, err = readReport(o.file(".csv")); err != nil {
+			return err
+		}
 	}
 	programs, err := tool.Build(ctx, stderr, "links", "./cmd/schedgen", "./bench/netns")
 	if err != nil {
 		return err
 	}
 	defer programs.Remove()
+	if len(o.networks) > 0 {
+		return o.compare(ctx, programs, stdout, stderr)
+	}
 	for i, c := range o.cells() {
 		if err := ctx.Err(); err != nil {
 			return err

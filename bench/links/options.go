@@ -33,6 +33,11 @@ type options struct {
 	only       string
 	output     string
 	name       string
+
+	networks    []string // files; empty: hosts behind a bridge
+	collectives []string
+	rounds      int
+	chosen      bool // --algorithm was given
 }
 
 // algorithms are the broadcasts of the matrix. The first is measured with all sizes.
@@ -47,6 +52,7 @@ const (
 func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	o := &options{
 		hosts: []int{3, 5, 15}, rates: []int64{100e6, 1e9, 0}, losses: []int{0, 10, 50}, algorithms: algorithms,
+		collectives: collectives,
 	}
 	f := flag.NewFlagSet("links", flag.ContinueOnError)
 	f.SetOutput(stderr)
@@ -55,8 +61,11 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f.Func("rate", "rates of the links (default 100mbit,1gbit,"+units.Unlimited+")", tool.List(&o.rates, units.ParseRate))
 	f.Func("loss", "lost frames per thousand (default 0,10,50)", tool.List(&o.losses, tool.Number(0, 999)))
 	f.Func("size", "sizes of a block, such as 512KiB or 1GiB (default 512KiB,4MiB,16MiB,64MiB,1GiB by "+algorithms[0]+", 512KiB,16MiB by other broadcasts, 64KiB,1MiB by other collectives)", tool.List(&o.sizes, units.ParseSize))
-	f.Func("algorithm", "algorithms of any collective that moves blocks (default "+strings.Join(algorithms, ",")+")", tool.List(&o.algorithms, parseAlgorithm))
-	f.IntVar(&o.iterations, "iterations", 0, "operations of each cell; 0: 11, 5, 3 or 1, depending on the load of the busiest link")
+	f.Func("algorithm", "algorithms of any collective that moves blocks (default "+strings.Join(algorithms, ",")+"); with --network also files with schedules, "+byChoice+" for the library's choice, and "+bySynth+" with flags of schedgen synth", tool.List(&o.algorithms, func(name string) (string, error) { return name, nil }))
+	f.IntVar(&o.iterations, "iterations", 0, "operations of each cell; 0: 11, 5, 3 or 1, depending on the load of the busiest link, or 1 with --network")
+	f.Func("network", "`files` with networks, on which schedules are compared", tool.List(&o.networks, func(name string) (string, error) { return name, nil }))
+	f.Func("collective", "with --network: collectives (default "+strings.Join(collectives, ",")+")", tool.List(&o.collectives, parseCollective))
+	f.IntVar(&o.rounds, "rounds", 3, "with --network: rounds, in each of which all schedules run one after the other")
 	f.DurationVar(&o.limit, "limit", 10*time.Minute, "longest time of a measurement or a prediction")
 	prefix := f.String("prefix", "", "`words` before the command that measures, as \"nice -n -10\"")
 	f.Float64Var(&o.quiet, "quiet", 1, "wait before each measurement until other work uses at most this `share` of the cores")
@@ -68,9 +77,13 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
+	given := map[string]bool{}
+	f.Visit(func(g *flag.Flag) { given[g.Name] = true })
+	o.chosen = given["algorithm"]
+	if err := o.fits(given); err != nil {
+		return nil, err
+	}
 	if *quick {
-		given := map[string]bool{}
-		f.Visit(func(g *flag.Flag) { given[g.Name] = true })
 		o.narrow(given)
 	}
 	o.prefix = strings.Fields(*prefix)
@@ -78,6 +91,40 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 		o.name = "links"
 	}
 	return o, o.check(f.Args())
+}
+
+// fits checks that the given flags belong to hosts behind a bridge, or to networks.
+func (o *options) fits(given map[string]bool) error {
+	if len(o.networks) == 0 {
+		for _, name := range []string{"collective", "rounds"} {
+			if given[name] {
+				return fmt.Errorf("--%s: needs --network", name)
+			}
+		}
+		for _, name := range o.algorithms {
+			if _, err := parseAlgorithm(name); err != nil {
+				return fmt.Errorf("--algorithm: %w", err)
+			}
+		}
+		return nil
+	}
+	for _, name := range []string{"quick", "hosts", "rate", "loss", "again", "only", "output", "name"} {
+		if given[name] {
+			return fmt.Errorf("--%s: not with --network", name)
+		}
+	}
+	if o.rounds < 1 || o.rounds > 1000 {
+		return fmt.Errorf("--rounds=%d: must be in 1..1000", o.rounds)
+	}
+	if !o.chosen {
+		return nil
+	}
+	for _, name := range o.algorithms {
+		if err := parseContender(name); err != nil {
+			return fmt.Errorf("--algorithm: %w", err)
+		}
+	}
+	return nil
 }
 
 // narrow sets the values of --quick, except for flags that were given.

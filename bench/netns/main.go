@@ -73,19 +73,22 @@ func parse(args []string) (*options, error) {
 	f.IntVar(&o.rtoMin, "rto-min", 0, "smallest retransmission timeout of TCP in microseconds; 0: the system's default, 200000")
 	f.StringVar(&o.control, "congestion", "", "TCP's congestion control, such as reno; empty: the system's default")
 	f.BoolVar(&o.mpi, "mpi", false, "the command is mpirun: run it on host 0 alone; it starts ranks on all hosts")
+	mtu := f.Int("mtu", 1500, "bytes of the longest packet on links of --network, 1280 to 65535; the burst must be longer")
 	file := f.String("network", "", "`file` with a network, whose ranks are the hosts in place of those behind a bridge")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
 	o.command = f.Args()
 	if *file != "" {
-		if err := o.readNetwork(*file, f); err != nil {
+		if err := o.readNetwork(*file, *mtu, f); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case o.hosts < 1 || o.hosts > netns.MaxHosts:
 		return nil, fmt.Errorf("--hosts=%d: must be in 1..%d", o.hosts, netns.MaxHosts)
+	case *mtu < 1280 || *mtu > 65535:
+		return nil, fmt.Errorf("--mtu=%d: must be in 1280..65535", *mtu)
 	case !(o.loss >= 0 && o.loss <= 1):
 		return nil, fmt.Errorf("--loss=%v: must be a probability, 0 to 1", o.loss)
 	case len(o.command) == 0:
@@ -95,7 +98,7 @@ func parse(args []string) (*options, error) {
 }
 
 // readNetwork reads the network of --network. It refuses the flags of f that the network replaces.
-func (o *options) readNetwork(name string, f *flag.FlagSet) error {
+func (o *options) readNetwork(name string, mtu int, f *flag.FlagSet) error {
 	var err error
 	f.Visit(func(g *flag.Flag) {
 		if slices.Contains([]string{"hosts", "rate", "loss", "mpi"}, g.Name) {
@@ -114,7 +117,7 @@ func (o *options) readNetwork(name string, f *flag.FlagSet) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if o.lab, err = netns.NewLab(n, o.link); err != nil {
+	if o.lab, err = netns.NewLab(n, o.link, mtu); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	o.hosts = o.lab.Ranks()

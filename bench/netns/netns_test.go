@@ -93,6 +93,48 @@ func checkOutcome(t *testing.T, text []byte, onlyMulticast bool) {
 	require.Positive(t, o.Replied.Median)
 }
 
+// TestGivenNetwork checks that the ranks of a given network reach each other, and that packets take
+// the network's own routes.
+func TestGivenNetwork(t *testing.T) {
+	t.Parallel() // it waits
+	netns, schedgen := programs(t)
+	file := networkFile(t)
+	args := []string{"--network", file, "--", schedgen, "rank", "allgather", "--coordinator", "10.77.0.1:7777", "--transport", "tcp",
+		"--timeout", "60s", "--algorithm", "allgather/linear", "--size", "10KiB", "--iterations", "3", "--json"}
+	var out, errs bytes.Buffer
+	cmd := exec.Command(netns, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	require.NoError(t, cmd.Run(), "%s%s", &out, &errs)
+	var o struct {
+		Good  bool
+		Ranks []struct{}
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &o), "%s", &out)
+	require.True(t, o.Good)
+	require.Len(t, o.Ranks, 3)
+
+	text, err := exec.Command(netns, "--network", file, "--", "sh", "-c",
+		"if [ $SCHEDGEN_RANK = 0 ]; then hostname; ip route get 10.77.0.2 from 10.77.0.1; ip route get 10.77.0.3 from 10.77.0.1; fi").CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	require.Regexp(t, `(?s)^a\n10\.77\.0\.2 .*dev w1a table 1000.*\n10\.77\.0\.3 .*dev w0a `, string(text))
+}
+
+// networkFile returns a file with a network of two switches. Messages from a to b take the second
+// switch.
+func networkFile(t *testing.T) string {
+	file := filepath.Join(t.TempDir(), "two.net")
+	require.NoError(t, os.WriteFile(file, []byte(`rank a b c
+switch s t
+link a s 50Mbit
+link a t 20Mbit
+link b s 50Mbit
+link b t 20Mbit
+link c s 50Mbit
+route a b t
+`), 0o600))
+	return file
+}
+
 // TestFailureEndsAll checks that the exit code is the command's, and that a failing command ends
 // the others.
 func TestFailureEndsAll(t *testing.T) {
@@ -110,24 +152,34 @@ func TestFailureEndsAll(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel() // it waits
 	netns, _ := programs(t)
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
-		cmd := exec.Command(netns, "--hosts", "2", "--rate", "", "--", "sh", "-c", "echo up; exec sleep 1000")
+	file := networkFile(t)
+	for _, c := range []struct {
+		flags string
+		hosts int
+		sig   syscall.Signal
+	}{
+		{"--hosts 2 --rate=", 2, syscall.SIGINT},
+		{"--hosts 2 --rate=", 2, syscall.SIGKILL},
+		{"--network " + file, 3, syscall.SIGINT},
+		{"--network " + file, 3, syscall.SIGKILL},
+	} {
+		cmd := exec.Command(netns, append(strings.Fields(c.flags), "--", "sh", "-c", "echo up; exec sleep 1000")...)
 		read, write, err := os.Pipe()
 		require.NoError(t, err)
 		cmd.Stdout = write
 		require.NoError(t, cmd.Start())
 		require.NoError(t, write.Close())
 		lines := bufio.NewReader(read)
-		for range 2 {
+		for range c.hosts {
 			line, err := lines.ReadString('\n')
 			require.NoError(t, err)
 			require.Equal(t, "up\n", line)
 		}
-		require.NoError(t, cmd.Process.Signal(sig))
+		require.NoError(t, cmd.Process.Signal(c.sig))
 		require.Error(t, cmd.Wait())
 		require.NoError(t, read.SetReadDeadline(time.Now().Add(time.Minute))) // bounds a failure
 		_, err = lines.ReadByte()
-		require.ErrorContains(t, err, "EOF", "%v", sig)
+		require.ErrorContains(t, err, "EOF", "%s: %v", c.flags, c.sig)
 		require.NoError(t, read.Close())
 	}
 }

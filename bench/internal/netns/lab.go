@@ -17,6 +17,7 @@ import (
 type Lab struct {
 	net    *network.Network
 	link   Link // queue and burst of each end of a link
+	mtu    int
 	router *network.Router
 	wires  []wire
 }
@@ -27,16 +28,17 @@ type wire struct{ a, b int }
 // MaxNodes is the largest number of nodes of a Lab.
 const MaxNodes = 1000
 
-// NewLab returns a lab for a network. Its links have the queue and the burst of link. It returns an
-// error if the lab would have too many nodes, or if no way leads from a rank to another one.
-func NewLab(n *network.Network, link Link) (*Lab, error) {
+// NewLab returns a lab for a network. Its links have the queue and the burst of link, and carry
+// packets of at most mtu bytes. It returns an error if the lab would have too many nodes, or if no
+// way leads from a rank to another one.
+func NewLab(n *network.Network, link Link, mtu int) (*Lab, error) {
 	switch {
 	case len(n.Ranks) > MaxHosts:
 		return nil, fmt.Errorf("%d ranks: namespaces stand for at most %d", len(n.Ranks), MaxHosts)
 	case n.Nodes() > MaxNodes:
 		return nil, fmt.Errorf("%d nodes: namespaces stand for at most %d", n.Nodes(), MaxNodes)
 	}
-	l := &Lab{net: n, link: link, router: network.NewRouter(n)}
+	l := &Lab{net: n, link: link, mtu: mtu, router: network.NewRouter(n)}
 	for _, a := range n.Arcs {
 		if a.From < a.To || n.Find(a.To, a.From) < 0 {
 			l.wires = append(l.wires, wire{a.From, a.To})
@@ -135,7 +137,7 @@ func (l *Lab) NodeCommands(node int) []string {
 	}
 	via := make(map[int]string) // by neighbour: the way to it, in the syntax of ip route
 	for _, p := range l.portsOf(node) {
-		fmt.Fprintf(&ip, "link set %s mtu 1500 up\n", p.device)
+		fmt.Fprintf(&ip, "link set %s mtu %d up\n", p.device, l.mtu)
 		fmt.Fprintf(&ip, "neighbour add %s lladdr %s dev %s nud permanent\n", gateway, p.other, p.device)
 		via[p.to] = fmt.Sprintf("via %s dev %s onlink%s", gateway, p.device, source)
 		if arc := l.net.Find(node, p.to); arc >= 0 {
