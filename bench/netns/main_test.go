@@ -24,10 +24,10 @@ func TestParse(t *testing.T) {
 		"--hosts 2":         "a command is needed",
 		"--no-such-flag ls": "not defined",
 
-		"--network no.net -- x":         "no such file",
-		"--network no.net --hosts 3 x":  "--hosts: not with --network",
-		"--network main.go -- x":        "main.go: line 1",
-		"--mtu 9 -- x":                  "--mtu=9",
+		"--network no.net -- x":        "no such file",
+		"--network no.net --hosts 3 x": "--hosts: not with --network",
+		"--network main.go -- x":       "main.go: line 1",
+		"--mtu 9 -- x":                 "--mtu=9",
 	} {
 		_, err := parse(strings.Fields(args))
 		require.ErrorContains(t, err, want, args)
