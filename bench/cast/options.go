@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schedgen/schedgen/bench/internal/netns"
 	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/bench/internal/units"
+	"github.com/schedgen/schedgen/internal/netns"
 )
 
 // options are the values of the flags.

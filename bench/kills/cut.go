@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/schedgen/schedgen/bench/internal/netns"
+	"github.com/schedgen/schedgen/internal/netns"
 )
 
 // With --cut each rank is on its own host, a network namespace at a bridge. The network is cut in

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/schedgen/schedgen/bench/internal/netns"
+	"github.com/schedgen/schedgen/internal/netns"
 )
 
 // hostsVar is the variable that holds the processes of all hosts, for the agent.

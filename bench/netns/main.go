@@ -46,7 +46,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/schedgen/schedgen/bench/internal/netns"
+	"github.com/schedgen/schedgen/internal/netns"
 	"github.com/schedgen/schedgen/network"
 )
 

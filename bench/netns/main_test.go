@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/bench/internal/netns"
+	"github.com/schedgen/schedgen/internal/netns"
 )
 
 func TestParse(t *testing.T) {

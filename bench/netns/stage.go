@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/schedgen/schedgen/bench/internal/netns"
+	"github.com/schedgen/schedgen/internal/netns"
 )
 
 // grace is the time that commands have to end when they are told to.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"strings"
 	"syscall"
+
+	"github.com/schedgen/schedgen/internal/netns"
 )
 
 // network is a network of simulated hosts: each is a network namespace, and a bridge in another
@@ -30,8 +30,7 @@ func newNetwork(ranks, hosts int) (*network, error) {
 		return nil, fmt.Errorf("--netns: %w", err)
 	}
 	n.bridge = f
-	// Snooping is off: without a querier the bridge would forget the members of multicast groups.
-	if err := ip("link add br0 type bridge stp_state 0 mcast_snooping 0", "link set br0 up"); err != nil {
+	if err := execute(netns.BridgeCommands(0)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return n, nil
@@ -54,17 +53,11 @@ func (n *network) enter(rank int) error {
 		return err
 	}
 	n.made++
-	bridge, port := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.bridge.Fd()), fmt.Sprintf("v%d", n.made)
-	if err := ip("link set lo up",
-		fmt.Sprintf("link add eth0 type veth peer name %s netns %s", port, bridge),
-		fmt.Sprintf("address add 10.77.%d.%d/16 dev eth0", n.made/250, n.made%250+1), "link set eth0 up"); err != nil {
-		return err
-	}
-	return command("nsenter", "--net="+bridge, "ip", "link", "set", port, "master", "br0", "up")
+	return execute(netns.JoinCommands(n.made-1, fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.bridge.Fd())))
 }
 
 // HostsCoordinator is the address where the ranks of such a network meet, on the first host.
-const HostsCoordinator = "10.77.0.2:7777"
+const HostsCoordinator = "10.77.0.1:7777"
 
 func unshare() error {
 	if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
@@ -73,18 +66,10 @@ func unshare() error {
 	return nil
 }
 
-func ip(lines ...string) error {
-	for _, line := range lines {
-		if err := command("ip", strings.Fields(line)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func command(name string, args ...string) error {
-	if text, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("--netns: %s %s: %w: %s", name, strings.Join(args, " "), err, text)
+// execute runs commands in the namespace of the current thread.
+func execute(commands []string) error {
+	if err := netns.Execute(commands); err != nil {
+		return fmt.Errorf("--netns: %w", err)
 	}
 	return nil
 }

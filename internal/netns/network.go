@@ -1,8 +1,9 @@
 //go:build linux
 
-// Package netns makes a network of simulated hosts: network namespaces behind one bridge, each with
-// a link of a chosen rate and loss. Its functions return the commands to execute in each namespace.
-// The caller makes the namespaces and ends them.
+// Package netns makes networks of simulated hosts from network namespaces. The hosts are behind one
+// bridge, each with a link of a chosen rate and loss, or they are the ranks of a [Lab]. The functions
+// of the package return the commands to execute in each namespace. The caller makes the namespaces
+// and ends them.
 package netns
 
 import (
@@ -23,10 +24,10 @@ type Link struct {
 // Port returns the name of the bridge's end of the link of host i, from 0. The other end is eth0.
 func Port(i int) string { return fmt.Sprintf("v%d", i) }
 
-// Address returns the address of host i on eth0.
-func Address(i int) string { return fmt.Sprintf("10.77.0.%d", i+1) }
+// Address returns the address of host i.
+func Address(i int) string { return fmt.Sprintf("10.77.%d.%d", i/MaxHosts, i%MaxHosts+1) }
 
-// MaxHosts is the largest number of hosts.
+// MaxHosts is the largest number of hosts, except for hosts of JoinCommands.
 const MaxHosts = 250
 
 // BridgeCommands returns the commands that make the bridge. The bridge drops frames to each host,
@@ -74,6 +75,19 @@ func HostCommands(l Link, i, n int) []string {
 		"ip -batch - <" + neighbours(i, n),
 	}
 	return append(c, shape(l, "eth0")...)
+}
+
+// JoinCommands returns the commands, for the namespace of host i, that make an unlimited link to the
+// bridge in another namespace, which a file stands for. The hosts ask for each other's Ethernet
+// addresses.
+func JoinCommands(i int, bridge string) []string {
+	return []string{
+		"ip link set lo up",
+		fmt.Sprintf("ip link add eth0 type veth peer name %s netns %s", Port(i), bridge),
+		fmt.Sprintf("ip address add %s/16 dev eth0", Address(i)),
+		"ip link set eth0 up",
+		fmt.Sprintf("nsenter --net=%s ip link set %s master br0 up", bridge, Port(i)),
+	}
 }
 
 // hardware returns the Ethernet address of host i.

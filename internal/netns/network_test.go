@@ -18,5 +18,6 @@ func TestNetworkIsAsAsked(t *testing.T) {
 	require.Equal(t, "neighbour add 10.77.0.1 lladdr 02:00:0a:4d:00:01 dev eth0 nud permanent\n"+
 		"neighbour add 10.77.0.3 lladdr 02:00:0a:4d:00:03 dev eth0 nud permanent\n", neighbours(1, 3))
 	require.Equal(t, "ip link add v7 type veth peer name eth0 netns 99", PortCommands(slow, 7, 99)[0])
+	require.Equal(t, "ip address add 10.77.1.2/16 dev eth0", JoinCommands(251, "/proc/7/fd/9")[2])
 	require.ErrorContains(t, Execute([]string{"cat <in", "ls /no/such/file"}), "ls /no/such/file")
 }
