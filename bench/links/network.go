@@ -40,7 +40,7 @@ type match struct {
 // complete.
 func (o *options) compare(ctx context.Context, programs tool.Programs, stdout, stderr io.Writer) error {
 	var head bytes.Buffer
-	about := append(tool.About(ctx), fmt.Sprintf("%d operations in each of %d rounds, behind one that is not counted", o.iterationsOfRound(), o.rounds))
+	about := append(tool.About(ctx), fmt.Sprintf("rounds: %d; operations in each: %d, behind one that is not counted", o.rounds, o.iterationsOfRound()))
 	tool.WriteHead(&head, "Schedules for given networks", about, networkDisclosure)
 	if _, err := stdout.Write(head.Bytes()); err != nil {
 		return err
