@@ -34,10 +34,11 @@ type Config struct {
 	// built-in rules.
 	Rules *selection.Rules
 
-	// Network says how the ranks' hosts are connected: rank r is on node r (network.Parse reads a
-	// file). Schedules are made for it and simulated, and used where they are at least 1.2 times
-	// faster than what Rules choose; that takes up to some seconds. Communicators made by Dup use
-	// them, too; those of Split and Shrink do not.
+	// Network says how the ranks' hosts are connected: rank r is on node r. network.Parse reads a
+	// file; without a Transport the default is the file that SCHEDGEN_NETWORK names, if it is set.
+	// Schedules for the network are made and simulated when ranks join, which takes up to some
+	// seconds. They are used where they are at least 1.2 times faster than what Rules choose.
+	// Communicators made by Dup use them, too; those of Split and Shrink do not.
 	Network *network.Network
 
 	// Reproducible makes collectives that fold give the same bits for any length, place in the

@@ -85,10 +85,11 @@ type Config struct {
 	// see wire.Caps.
 	Rules *selection.Rules
 
-	// Network says how the ranks' hosts are connected: rank r is on node r. Join makes schedules for it,
-	// simulates them, and uses them where they are at least 1.2 times faster than what Rules choose.
-	// That takes up to some seconds. Communicators of Dup use them, too; those of Split and Shrink have
-	// other ranks, and do not.
+	// Network says how the ranks' hosts are connected: rank r is on node r. Without a Transport the
+	// default is the network in the file that SCHEDGEN_NETWORK names, if it is set. Join makes
+	// schedules for the network and simulates them, which takes up to some seconds. It uses them where
+	// they are at least 1.2 times faster than what Rules choose. Communicators of Dup use them, too;
+	// those of Split and Shrink have other ranks, and do not.
 	Network *network.Network
 	// elsewhere is Rules without those of the network: for communicators of other ranks.
 	elsewhere *selection.Rules

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -27,16 +28,37 @@ import (
 //
 // Package launch documents the variables, the choice of the transport (SCHEDGEN_TRANSPORT) and the
 // place where ranks meet. SCHEDGEN_RULES names a file of rules that choose algorithms (package
-// selection); it must be the same at all ranks. An error about the environment names the variables.
+// selection), and SCHEDGEN_NETWORK one with the network of the hosts (Config.Network); they must be
+// the same at all ranks. An error about the environment names the variables.
 func Init(ctx context.Context) (*Comm, error) {
 	return Join(ctx, Config{})
 }
 
-// prefer gives cfg the rules that the environment names, and those of the network.
+// readNetwork reads a file with a network.
+func readNetwork(name string) (*network.Network, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // read only: nothing to lose
+	n, err := network.Parse(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return n, nil
+}
+
+// prefer gives cfg the rules and the network that the environment names, and the rules of the
+// network.
 func (cfg *Config) prefer(ctx context.Context) (err error) {
 	if name := os.Getenv("SCHEDGEN_RULES"); name != "" && cfg.Rules == nil && cfg.Transport == nil {
 		if cfg.Rules, err = readRules(name); err != nil {
 			return fmt.Errorf("SCHEDGEN_RULES: %s: %w", name, err)
+		}
+	}
+	if name := os.Getenv("SCHEDGEN_NETWORK"); name != "" && cfg.Network == nil && cfg.Transport == nil {
+		if cfg.Network, err = readNetwork(name); err != nil {
+			return fmt.Errorf("SCHEDGEN_NETWORK: %w", err)
 		}
 	}
 	if cfg.Network == nil {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -77,4 +79,17 @@ func TestNetworkOfOthers(t *testing.T) {
 	_, err = runtime.Join(t.Context(), runtime.Config{Transport: ts[1], Network: parseNetwork(t, "rank a b c\narc a b 1bit")})
 	require.ErrorIs(t, err, runtime.ErrInput)
 	require.ErrorContains(t, err, "Config.Network: nothing reaches rank 0 (a) from {b c}")
+}
+
+// The file that the environment names counts if there is neither a transport nor a network.
+func TestNetworkOfEnvironment(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "racks.net")
+	require.NoError(t, os.WriteFile(file, []byte(racks), 0o644))
+	t.Setenv("SCHEDGEN_NETWORK", file)
+	_, err := runtime.Join(t.Context(), runtime.Config{})
+	require.ErrorContains(t, err, "Config.Network: it has 4 ranks, and there are 1", "a process that was started alone")
+	require.NoError(t, os.WriteFile(file, []byte("rank a a"), 0o644))
+	_, err = runtime.Join(t.Context(), runtime.Config{})
+	require.ErrorContains(t, err, "SCHEDGEN_NETWORK: "+file+": line 1: rank a: named twice")
+	closed(t, group(t, 1, mem.Options{}, runtime.Config{}))
 }
