@@ -211,8 +211,10 @@ func TestCastResumes(t *testing.T) {
 				startCast(t, "receive", "--from", at, "--to", two, "--name", "second", "--resume").has(filepath.Join(two, "file"), text)
 			}
 			first.has(filepath.Join(one, "file"), text)
-			o, _ := sender.ended(0)
-			require.Less(t, o.Sent, int64(29<<20), "what was there is not sent again")
+			o, said := sender.ended(0)
+			if !strings.Contains(said, "no answer for") { // on a very busy machine, a receiver may be silent, and gets the rest alone
+				require.Less(t, o.Sent, int64(29<<20), "what was there is not sent again: %s", said)
+			}
 			for _, dir := range []string{one, two} {
 				all, err := os.ReadDir(dir)
 				require.NoError(t, err)

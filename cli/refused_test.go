@@ -24,12 +24,15 @@ func TestNoFlagIsRefusedAlways(t *testing.T) {
 	require.NoError(t, os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o600))
 	rules := filepath.Join(t.TempDir(), "rules")
 	require.NoError(t, os.WriteFile(rules, selection.Builtin().Text(), 0o600))
+	net := filepath.Join(t.TempDir(), "net")
+	require.NoError(t, os.WriteFile(net, []byte("rank a b c d\nswitch s\nlink a s 1Gbit\nlink b s 1Gbit\nlink c s 1Gbit\nlink d s 1Gbit\n"), 0o600))
 	// The values, and the other flags that they need. {first} stands for an algorithm,
 	// {param} for an algorithm that takes the flag, {casts} for one that multicasts.
 	values := map[string]string{
 		"ranks": "4", "rank": "0", "algorithm": "{first}", "seed": "3", "silence": "5s", "timeout": "1m", "job": "j", "rules": rules,
 		"coordinator": "127.0.0.1:7 --transport tcp", "transport": "tcp", "interface": "lo --transport mcast", "ipv6": " --transport tcp",
 		"loss": "0.1 --transport mcast --algorithm {casts}", "netns": "2", "key-file": key + " --transport tcp", "encrypt": " --transport tcp --key-file " + key,
+		"network": net,
 		"json": "", "verbose": "", "status": ":0", "trace": "FILE",
 		"size": "160", "counts": "8,16,0,8", "messages": "3", "iterations": "2", "input": key, "output": t.TempDir(), "root": "1", "origin": "1",
 		"op": "max", "type": "int32", "chunks": "2 --algorithm {param}", "hosts": "2 --algorithm {param}", "degree": "2 --algorithm {param}",
