@@ -24,7 +24,9 @@
 // stream, which a later communicator brings. The source must then write the same bytes again
 // ([Tail]). A [pack.Origin] remembers the files of the first round, and fails if they have changed
 // since. If a file changed while the first round read it, later rounds send other bytes
-// ([pack.Origin.Voided]), and the receivers start from the beginning.
+// ([pack.Origin.Voided]), and the receivers start from the beginning. An Intake that has everything
+// ([Intake.Done]) when the sender is lost needs a later communicator, too: the sender may not have
+// counted it.
 //
 // # Trust
 //

@@ -12,7 +12,7 @@ import (
 
 // Intake passes a stream to a sink at a receiver. The stream may come over several communicators,
 // one after the other: a receiver that was left out, or parted from the sender, continues where it
-// stopped.
+// stopped. A receiver that has everything may need another communicator to tell the sender so.
 type Intake struct {
 	clock clock.Clock
 	in    *inlet
@@ -50,6 +50,10 @@ func NewIntake(ctx context.Context, sink Sink, c clock.Clock) *Intake {
 // Receive.
 func (t *Intake) Have() int64 { return t.have }
 
+// Done reports whether the sink has returned nil, so the whole stream is stored. It must not be
+// called during Receive.
+func (t *Intake) Done() bool { return t.done }
+
 // Close stops the sink and waits until it has ended. It returns the sink's error, except an error
 // that only says that the sink was stopped.
 func (t *Intake) Close() error {
@@ -65,12 +69,14 @@ func (t *Intake) Close() error {
 }
 
 // Receive takes part in a cast of rank 0, which sends the stream from byte o.From on. It closes
-// comm. It returns nil if the sink has returned nil. After an error of the sink, Receive still
-// forwards to other ranks, and returns the error at the end.
+// comm. It returns nil if the sink has returned nil and this rank was not parted from the sender.
+// After an error of the sink, Receive still forwards to other ranks, and returns the error at the
+// end.
 //
 // The error wraps ErrParted if the sender is lost or takes this rank for lost, and ErrSlow if this
 // rank is too slow for the others. In these two cases, the sink waits for the rest, which another
-// Receive brings. After any other error, the sink has ended.
+// Receive brings. If Done then reports true, nothing is missing, but the sender may not know this.
+// Another Receive tells it. After any other error, the sink has ended.
 func (t *Intake) Receive(ctx context.Context, comm *runtime.Comm, o ReceiveOptions) error {
 	switch {
 	case ctx == nil:

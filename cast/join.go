@@ -69,12 +69,24 @@ func ReceiveFrom(ctx context.Context, o JoinOptions) (totals unpack.Totals, err 
 	return totals, withCause(ctx, c.then(ctx))
 }
 
-// receive enters the sender's lobby and takes part in rounds. If the hosts of a round cannot
+// receive receives everything. If this host has everything but cannot tell the sender so, because
+// the sender is gone, receive reports this and returns nil.
+func (c *joiner) receive(ctx context.Context, sink *joinSink) error {
+	err := c.takePart(ctx, sink)
+	if err == nil || !sink.whole {
+		return err
+	}
+	c.events.notice("", "this host has everything, but the sender may not know it: "+named(withoutDetails(err), nameAtReceiver))
+	return nil
+}
+
+// takePart enters the sender's lobby and takes part in rounds. If the hosts of a round cannot
 // connect, the remaining hosts meet again without the lost ones. A host that resumes first takes
 // part in a survey, which compares its files, and then in the round that sends the missing data. A
 // host that was left out of a round because it was slow, or that was parted from the sender, enters
-// again and continues where it stopped.
-func (c *joiner) receive(ctx context.Context, sink *joinSink) error {
+// again and continues where it stopped. If it has everything by then, the next round tells the
+// sender so.
+func (c *joiner) takePart(ctx context.Context, sink *joinSink) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
@@ -127,7 +139,9 @@ func (c *joiner) comeAgain(err error, sink *joinSink) {
 		err = ErrParted // without the details
 	}
 	again := "its files are compared first"
-	if stream, have := sink.has(); stream != "" || !c.Resume {
+	if stream, have := sink.has(); sink.whole {
+		again = "it has everything, but the sender may not know it"
+	} else if stream != "" || !c.Resume {
 		again = fmt.Sprintf("it has %s of the data", words.Bytes(float64(have)))
 	}
 	c.events.notice("", fmt.Sprintf("%v: this host enters again; %s", err, again))

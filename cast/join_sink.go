@@ -21,6 +21,7 @@ type joinSink struct {
 	totals  *unpack.Totals // totals of the written data
 	clock   clock.Clock    // measures how fast write is; nil: the system's
 
+	whole  bool    // the last transfer has written everything; the sender may not know it
 	intake *Intake // the data being written; nil if there are none
 	stream string  // name of the stream of intake; see roundNote
 }
@@ -84,6 +85,7 @@ func (s *joinSink) take(ctx context.Context, comm *runtime.Comm, note roundNote,
 		s.intake, s.stream = NewIntake(ctx, sink, s.clock), note.Stream
 	}
 	err := s.intake.Receive(ctx, comm, o)
+	s.whole = s.intake.Done()
 	if s.stream == "" {
 		err = errors.Join(err, s.stop())
 	}

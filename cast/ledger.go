@@ -60,7 +60,8 @@ type ledger struct {
 type ledgerEntry struct {
 	Receiver
 	goal  string
-	round int // last round in which it was served
+	round int  // last round in which it was served
+	whole bool // it had everything before that round, and comes again because it did not know that this was counted
 }
 
 // begin notes the receivers of a new round.
@@ -75,14 +76,19 @@ func (e *ledger) begin(party []lobby.Guest) {
 			e.byID[w.ID] = &ledgerEntry{}
 			e.list = append(e.list, e.byID[w.ID])
 		}
-		*e.byID[w.ID] = ledgerEntry{Receiver{Name: party[i].Name, Outcome: Outcome{Rank: i + 1}}, w.Goal, e.round}
+		whole := e.byID[w.ID].Done
+		*e.byID[w.ID] = ledgerEntry{Receiver{Name: party[i].Name, Outcome: Outcome{Rank: i + 1, Done: whole}}, w.Goal, e.round, whole}
 	}
 }
 
-// fail notes why the receivers of a party do not have everything. Earlier reasons stay.
+// has reports whether a receiver had everything before its last round.
+func (e *ledger) has(id string) bool { return e.byID[id] != nil && e.byID[id].whole }
+
+// fail notes why the receivers of a party do not have everything. Earlier reasons stay, and
+// receivers that had everything before.
 func (e *ledger) fail(party []lobby.Guest, why error) {
 	for i := range party {
-		if r := e.byID[wordOf(&party[i]).ID]; r.Reason == "" {
+		if r := e.byID[wordOf(&party[i]).ID]; r.Reason == "" && !r.whole {
 			r.Done, r.Reason = false, why.Error()
 		}
 	}
@@ -96,15 +102,18 @@ func (e *ledger) unserved(waiting []lobby.Guest, why error) {
 			e.begin(waiting[i : i+1])
 			e.byID[id].Rank = 0
 		}
-		r := e.byID[id]
-		r.Done, r.Reason = false, why.Error()
+		if r := e.byID[id]; !r.Done {
+			r.Reason = why.Error()
+		}
 	}
 }
 
-// end notes the outcomes of a round.
+// end notes the outcomes of a round. A receiver that had everything before has it still.
 func (e *ledger) end(party []lobby.Guest, outcomes []Outcome) {
 	for i := range outcomes {
-		e.byID[wordOf(&party[i]).ID].Outcome = outcomes[i]
+		if r := e.byID[wordOf(&party[i]).ID]; !r.whole || outcomes[i].Done {
+			r.Outcome = outcomes[i]
+		}
 	}
 }
 
@@ -142,6 +151,11 @@ func (e *ledger) done() (n int) {
 		}
 	}
 	return n
+}
+
+// served reports whether there was a round, and all receivers of the last one have everything.
+func (e *ledger) served() bool {
+	return e.round > 0 && !slices.ContainsFunc(e.list, func(r *ledgerEntry) bool { return r.round == e.round && !r.Done })
 }
 
 // names returns the names of the receivers, and whether they have everything.

@@ -39,13 +39,17 @@ type slowness struct {
 }
 
 // Receive takes part in a cast of rank 0, and passes the data to sink. It is an [Intake] for one
-// communicator only. It closes comm.
+// communicator only, so it returns nil if sink has returned nil, even if the sender may not know
+// this. It closes comm.
 func Receive(ctx context.Context, comm *runtime.Comm, sink Sink, o ReceiveOptions) error {
 	if ctx == nil {
 		return errors.Join(fmt.Errorf("receive: %w", errNoContext), comm.Close())
 	}
 	t := NewIntake(ctx, sink, nil)
 	err := t.Receive(ctx, comm, o)
+	if t.done {
+		err = nil
+	}
 	return errors.Join(err, t.Close())
 }
 
@@ -73,7 +77,7 @@ func (r *receiver) leftOut(failed, err error) error {
 	switch {
 	case r.out != nil && !errors.Is(err, r.out):
 		err = errors.Join(r.out, err)
-	case r.out == nil && !errors.Is(failed, ErrSlow) && (!parted || r.done):
+	case r.out == nil && !errors.Is(failed, ErrSlow) && !parted:
 		return nil
 	}
 	if err = fmt.Errorf("receive: %w", err); parted {

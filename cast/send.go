@@ -88,6 +88,9 @@ func (s *sender) sendAll(ctx context.Context) error {
 	err := s.send(ctx)
 	for err != nil {
 		heir, failed := shrink(ctx, s.comm, err)
+		if heir != nil || excluded(failed, s.comm.Rank()) {
+			<-s.roll.over // a rank whose account has come is not lost
+		}
 		if excluded(failed, s.comm.Rank()) { // this rank was silent; the receivers come again
 			s.tally.keep(nil, runtime.ErrPeerSilent)
 			s.ended, s.broken = true, s.tally.stopped()

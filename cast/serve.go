@@ -128,8 +128,11 @@ func (s *server) closing(err error) string {
 	case err != nil:
 		return err.Error()
 	}
-	return "the cast is over"
+	return wordsOver
 }
+
+// wordsOver is the reason for receivers that come when the cast is over.
+const wordsOver = "the cast is over"
 
 // digest returns the digest of the whole payload. ok is false until all of it has been read.
 func (s *server) digest() (d Digest, ok bool) {
@@ -159,6 +162,8 @@ func (s *server) rounds(ctx context.Context, want *lobby.Count) (err error) {
 		round, hosted := s.host(ctx, want)
 		stop()
 		switch {
+		case errors.Is(hosted, lobby.ErrNobody) && s.ends.served():
+			return nil
 		case errors.Is(hosted, lobby.ErrNobody) && len(s.ends.list) > 0:
 			return err // of the last round
 		case hosted != nil:
@@ -472,7 +477,11 @@ func (s *server) send(ctx context.Context, comm *runtime.Comm, round *round) (ag
 	s.served.Store(int64(s.ends.done()))
 	for i, o := range report.Outcomes {
 		id := wordOf(&round.Guests[i]).ID
+		if !round.Survey { // it has more data by now
+			s.lacks.forget(id)
+		}
 		switch {
+		case s.ends.has(id) && !o.Done: // nothing is missing, so the sender does not wait for it
 		case o.Behind, o.Silent:
 			s.lacks.forget(id)
 			if o.Silent {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/schedgen/schedgen/cast/remote"
@@ -70,7 +71,12 @@ func lead(outer context.Context, l *net.TCPListener, hosts []string, start *laun
 	case out == nil:
 		stop(err)
 	}
+	late, over := context.WithCancel(context.WithoutCancel(ctx))
+	var turning sync.WaitGroup
+	turning.Go(func() { turnAway(late, l, o.lobby()) })
 	crew.awaitEnd(out.done())
+	over()
+	turning.Wait()
 	switch {
 	case out == nil && outer.Err() != nil:
 		return nil, err
@@ -87,4 +93,24 @@ func lead(outer context.Context, l *net.TCPListener, hosts []string, start *laun
 		out.Error = err.Error()
 	}
 	return out, err
+}
+
+// turnAway tells receivers that come to l after the cast that it is over, until ctx ends. Such a
+// receiver was parted from the sender and would wait for a place, while the sender waits for its
+// end.
+func turnAway(ctx context.Context, l *net.TCPListener, c lobby.Config) {
+	for ctx.Err() == nil {
+		in, err := lobby.Open(l, c)
+		if err != nil {
+			return
+		}
+		here, come := context.WithCancel(ctx)
+		_, _ = in.Host(here, lobby.Reception{Want: lobby.NewCount(MaxReceivers), Came: func(int) { come() }})
+		gone := here.Err() == nil // l accepts no more
+		come()
+		in.Close(wordsOver)
+		if gone {
+			return
+		}
+	}
 }
