@@ -13,12 +13,11 @@ import (
 // A Router keeps tables of the destinations that it was asked for. One goroutine at a time may use
 // it.
 type Router struct {
-	n      *Network
-	in     [][]int32 // by node: the arcs that enter it
-	next   [][]int32 // by rank: by node, the arc to take there; -1: none. nil: not computed yet
-	fixed  map[[2]int][]int
-	queue  []int32
-	toRank []int32 // scratch: distances
+	n     *Network
+	in    [][]int32 // by node: the arcs that enter it
+	next  [][]int32 // by rank: by node, the arc to take there; -1: none. nil: not computed yet
+	fixed map[[2]int][]int
+	queue []int32
 }
 
 // NewRouter returns a router of n, which must pass its Check.

@@ -131,10 +131,7 @@ func (p *problem) optimal(c cut) (*whole, error) {
 // fixed returns the best plan with k trees a block, for links that are as fast in both directions:
 // the least span for which the whole parts of span·rate are enough. Such a span is some m/rate.
 func (p *problem) fixed(c cut, k int64) (*whole, error) {
-	var kinds []int64 // of rates
-	for _, rate := range p.rates {
-		kinds = append(kinds, rate)
-	}
+	kinds := slices.Clone(p.rates)
 	slices.Sort(kinds)
 	kinds = slices.Compact(kinds)
 	try := p.newTrial(k)
@@ -290,6 +287,3 @@ func rateWords(a, b int64) (string, string) {
 	}
 	return fmt.Sprint(a), fmt.Sprint(b)
 }
-
-// rateWord spells a rate, such as "300 Mbit/s".
-func rateWord(rate int64) string { word, _ := rateWords(rate, rate); return word }
