@@ -3,12 +3,12 @@ package remote
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/schedgen/schedgen/internal/hostlist"
 )
 
 const (
@@ -17,8 +17,6 @@ const (
 	// maxNamed is the greatest number of hosts in a set, counted with repetitions: n[1,1][1,1]
 	// counts as four. An operator counts the hosts before it once more.
 	maxNamed = 1 << 20
-	// maxDigits is the greatest number of digits in a range.
-	maxDigits = 9
 )
 
 // Groups are named sets of hosts, as in the groups files of ClusterShell. A nil *Groups has none.
@@ -81,23 +79,23 @@ type expansion struct {
 
 // expand returns the hosts of a set.
 func (e *expansion) expand(set string) ([]string, error) {
-	words, err := splitSet(set)
+	words, err := hostlist.Split(set)
 	if err != nil {
 		return nil, err
 	}
 	all := &hostSet{has: map[string]bool{}}
 	for _, word := range words {
 		some := all
-		if word.op != ',' {
+		if word.Op != ',' {
 			some = &hostSet{has: map[string]bool{}}
 			if err := e.count(len(all.list)); err != nil {
 				return nil, err
 			}
 		}
-		if err := e.word(word.text, some); err != nil {
+		if err := e.word(word.Text, some); err != nil {
 			return nil, err
 		}
-		all = all.combine(word.op, some)
+		all = all.combine(word.Op, some)
 	}
 	return all.list, nil
 }
@@ -106,9 +104,9 @@ func (e *expansion) expand(set string) ([]string, error) {
 func (e *expansion) word(word string, to *hostSet) error {
 	names, group := strings.CutPrefix(word, "@")
 	if !group {
-		return expandWord(word, "", word, func(host string) error { return e.add(host, to) })
+		return hostlist.Each(word, word, func(host string) error { return e.add(host, to) })
 	}
-	return expandWord(word, "", names, func(name string) error {
+	return hostlist.Each(word, names, func(name string) error {
 		hosts, err := e.group(name)
 		for _, host := range hosts {
 			err = cmp.Or(err, e.add(host, to))
@@ -123,7 +121,7 @@ func (e *expansion) add(host string, to *hostSet) error {
 		return err
 	}
 	if len(to.list) == maxHosts && !to.has[host] {
-		return fmt.Errorf("hosts %q: more than %d", shortened(e.set), maxHosts)
+		return fmt.Errorf("hosts %q: more than %d", hostlist.Shortened(e.set), maxHosts)
 	}
 	to.add(host)
 	return e.count(1)
@@ -132,7 +130,7 @@ func (e *expansion) add(host string, to *hostSet) error {
 // count counts named hosts.
 func (e *expansion) count(hosts int) error {
 	if e.named += hosts; e.named >= maxNamed {
-		return fmt.Errorf("hosts %q: more than %d, counted with repetitions", shortened(e.set), maxNamed-1)
+		return fmt.Errorf("hosts %q: more than %d, counted with repetitions", hostlist.Shortened(e.set), maxNamed-1)
 	}
 	return nil
 }
@@ -194,123 +192,4 @@ func (s *hostSet) combine(op rune, other *hostSet) *hostSet {
 		}
 	}
 	return out
-}
-
-// setWord is a word of a set, and the operator before it, which is a comma before the first word.
-type setWord struct {
-	op   rune
-	text string
-}
-
-// splitSet splits a set at the operators outside of brackets. It removes blanks around words, and
-// empty words between commas.
-func splitSet(set string) (words []setWord, err error) {
-	depth, from, op := 0, 0, ','
-	for i, c := range set + "," {
-		switch c {
-		case '[':
-			depth++
-		case ']':
-			depth--
-		case ',', '!', '&', '^':
-			if depth > 0 && i < len(set) {
-				continue
-			}
-			word := strings.TrimSpace(set[from:i])
-			switch {
-			case word != "":
-				words = append(words, setWord{op, word})
-			case op != ',':
-				return nil, fmt.Errorf("hosts %q: no hosts follow %c", shortened(set), op)
-			case c != ',':
-				return nil, fmt.Errorf("hosts %q: no hosts stand before %c", shortened(set), c)
-			}
-			op, from = c, i+1
-		}
-		if depth < 0 || depth > 1 {
-			break
-		}
-	}
-	if depth != 0 {
-		return nil, fmt.Errorf("hosts %q: the brackets do not match", shortened(set))
-	}
-	return words, nil
-}
-
-// expandWord calls add for each name that a word with ranges stands for. before is the part before
-// rest, which is already expanded.
-func expandWord(word, before, rest string, add func(string) error) error {
-	head, tail, ok := strings.Cut(rest, "[")
-	if !ok {
-		return add(before + rest)
-	}
-	inside, tail, ok := strings.Cut(tail, "]")
-	if !ok {
-		return fmt.Errorf("hosts %q: the brackets do not match", shortened(word))
-	}
-	if strings.Contains(inside, ":") { // an IPv6 address
-		return expandWord(word, before+head+"["+inside+"]", tail, add)
-	}
-	for part := range strings.SplitSeq(inside, ",") {
-		r, err := parseRange(part)
-		if err != nil {
-			return fmt.Errorf("hosts %q: %w", shortened(word), err)
-		}
-		for n := r.from; n <= r.to; n += r.step {
-			if err := expandWord(word, before+head+fmt.Sprintf("%0*d", r.width, n), tail, add); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// numbers is a range such as 01-40/2.
-type numbers struct{ from, to, step, width int }
-
-func parseRange(text string) (r numbers, err error) {
-	ends, step, stepped := strings.Cut(text, "/")
-	first, last, ranged := strings.Cut(ends, "-")
-	if !ranged {
-		last = first
-	}
-	r = numbers{step: 1}
-	for _, n := range []struct {
-		text string
-		into *int
-	}{{first, &r.from}, {last, &r.to}} {
-		if *n.into, err = parseDigits(n.text); err != nil {
-			return r, fmt.Errorf("range %q: %w", shortened(text), err)
-		}
-	}
-	if stepped {
-		if r.step, err = parseDigits(step); err != nil || r.step == 0 || !ranged {
-			return r, fmt.Errorf("range %q: a step must be a number of at least 1 after a range", shortened(text))
-		}
-	}
-	switch {
-	case r.to < r.from:
-		return r, fmt.Errorf("range %q: ends before it begins", text)
-	case strings.HasPrefix(first, "0") && len(first) > 1:
-		r.width = len(first)
-	}
-	return r, nil
-}
-
-var errDigits = errors.New("must be numbers of at most 9 digits, such as 01-40")
-
-func parseDigits(text string) (int, error) {
-	if text == "" || len(text) > maxDigits || strings.Trim(text, "0123456789") != "" {
-		return 0, errDigits
-	}
-	return strconv.Atoi(text)
-}
-
-// shortened cuts a text for an error.
-func shortened(text string) string {
-	const most = 60
-	if len(text) > most {
-		return text[:most] + "…"
-	}
-	return text
 }
