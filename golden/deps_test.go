@@ -43,6 +43,8 @@ var layers = []struct {
 		"a network is described without what is sent over it"},
 	{"network/dot", []string{"network"},
 		"the runtime knows networks, and not the graphs of other programs"},
+	{"network/slurm", []string{"internal/hostlist", "network"},
+		"the runtime knows networks, and not the files of batch systems"},
 	{"network/flow", nil,
 		"a flow knows nothing of what flows"},
 	{"synth", []string{"ir", "network/...", "schedule/build"},
