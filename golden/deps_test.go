@@ -45,6 +45,8 @@ var layers = []struct {
 		"the runtime knows networks, and not the graphs of other programs"},
 	{"network/astra", []string{"network"},
 		"the runtime knows networks, and not the files of other simulators"},
+	{"network/nccl", []string{"network"},
+		"the runtime knows networks, and not the files of other libraries"},
 	{"network/slurm", []string{"internal/hostlist", "network"},
 		"the runtime knows networks, and not the files of batch systems"},
 	{"network/flow", nil,
