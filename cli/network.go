@@ -19,10 +19,11 @@ type networkCmd struct {
 	What string `arg:"" name:"kind|file|order" complete:"network,file" help:"Kind of network: ${networks}; or a file, which is printed in the canonical form; or order, to propose which host is which rank."`
 	Of   string `arg:"" optional:"" name:"sizes" complete:"file" help:"Sizes of the kind, such as 8 or 4x4; with order a file."`
 
-	Rate   rateFlag  `default:"10Gbit" placeholder:"RATE" help:"Bits a second of a link in each direction; default 10Gbit."`
+	Rate   rateFlag  `default:"10Gbit" placeholder:"RATE" help:"Bits a second of a link in each direction, for kinds and Slurm's topology.conf; default 10Gbit."`
 	Trunk  rateFlag  `placeholder:"RATE" help:"Bits a second of a link between switches; default --rate."`
 	Delay  delayFlag `placeholder:"TIME" help:"Delay of a link, such as 5us; default 0."`
 	Loads  string    `placeholder:"SCHEDULE" complete:"file" help:"With -f dot: label each link with the blocks that the schedule of this file sends over it, and how busy it is."`
+	Copies *int      `placeholder:"N" help:"Servers like the one of NCCL's topology, which one switch joins; default 1."`
 	Format string    `short:"f" enum:"text,dot" default:"text" placeholder:"F" help:"One of text and dot (a picture for Graphviz); default text."`
 }
 
@@ -51,8 +52,14 @@ The form of a file:
     arc a0 b0 1Mbit                   # one direction; parallel arcs add up
     route a1 b0 a b                   # the way from a1 to b0, over a and b
 
-A file may also be a graph of Graphviz: a node with rank=3 is rank 3, and edges have attributes rate
-and delay.
+A file may also have another form, which its contents show:
+
+    Graphviz's DOT          nodes with rank=3, edges with rate and delay
+    NCCL's topology         of NCCL_TOPO_DUMP_FILE; the GPUs are the ranks, with
+                            the rates that NCCL assumes; --copies joins servers
+    ASTRA-sim's network     the YAML file of its analytical backend
+    Slurm's topology.conf   a tree without rates: --rate is that of hosts,
+                            --trunk that of links between switches
 
 order prints the network with its ranks in an order in which ranks that follow each other are near:
 a ring or a chain among ranks of two racks that alternate takes several times as long as one in
@@ -62,7 +69,9 @@ Examples:
 
   schedgen network torus 4x4 --rate 10Gbit > torus.net
   schedgen network racks 2x8 --trunk 20Gbit -f dot | dot -Tsvg -o racks.svg
-  schedgen network order cluster.net > ordered.net`
+  schedgen network order cluster.net > ordered.net
+  schedgen network topo.xml --copies 4 > servers.net
+  schedgen network topology.conf --trunk 40Gbit > cluster.net`
 }
 
 // Run prints a network.
@@ -111,6 +120,10 @@ func (c *networkCmd) label(ctx context.Context, std stdio, n *network.Network) (
 }
 
 func (c *networkCmd) network(ctx context.Context, std stdio) (*network.Network, error) {
+	links := network.Options{Rate: int64(c.Rate), Trunk: int64(c.Trunk), Delay: int64(c.Delay)}
+	if c.Copies != nil && (*c.Copies < 1 || *c.Copies > network.MaxRanks) {
+		return nil, fmt.Errorf("--copies=%d: must be in 1..%d", *c.Copies, network.MaxRanks)
+	}
 	for _, k := range network.Kinds() {
 		if k.Name != c.What {
 			continue
@@ -118,13 +131,16 @@ func (c *networkCmd) network(ctx context.Context, std stdio) (*network.Network, 
 		if c.Of == "" {
 			return nil, fmt.Errorf("%s: want sizes, %s", c.What, k.Form)
 		}
-		return network.Generate(c.What, c.Of, network.Options{Rate: int64(c.Rate), Trunk: int64(c.Trunk), Delay: int64(c.Delay)})
+		if c.Copies != nil {
+			return nil, errors.New("--copies: needs a file with NCCL's topology")
+		}
+		return network.Generate(c.What, c.Of, links)
 	}
 	if c.What == "order" {
 		if c.Of == "" {
 			return nil, errors.New("order: want a file with a network")
 		}
-		n, err := readNetwork(ctx, std, c.Of)
+		n, err := readNetworkWith(ctx, std, c.Of, fileOptions{c.Copies, &links})
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +153,7 @@ func (c *networkCmd) network(ctx context.Context, std stdio) (*network.Network, 
 	if _, err := os.Stat(c.What); err != nil && c.What != "-" {
 		return nil, fmt.Errorf("%w; the kinds of networks are %s", err, networkKinds())
 	}
-	return readNetwork(ctx, std, c.What)
+	return readNetworkWith(ctx, std, c.What, fileOptions{c.Copies, &links})
 }
 
 // networkKinds lists the kinds of networks.

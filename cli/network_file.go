@@ -10,14 +10,27 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/network"
+	"github.com/schedgen/schedgen/network/astra"
 	"github.com/schedgen/schedgen/network/dot"
+	"github.com/schedgen/schedgen/network/nccl"
+	"github.com/schedgen/schedgen/network/slurm"
 )
+
+// fileOptions are what files of other programs leave open.
+type fileOptions struct {
+	copies *int             // number of servers that are like the one of NCCL's dump; nil: one
+	links  *network.Options // links of Slurm's topology.conf; nil: such a file is an error
+}
 
 // readNetwork reads the network of a file, or of the standard input if the name is "-".
 func readNetwork(ctx context.Context, std stdio, name string) (*network.Network, error) {
+	return readNetworkWith(ctx, std, name, fileOptions{})
+}
+
+func readNetworkWith(ctx context.Context, std stdio, name string, o fileOptions) (*network.Network, error) {
 	return await(ctx, func() (*network.Network, error) {
 		if name == "-" {
-			return parseNetwork(std.In, name)
+			return parseNetwork(std.In, name, o)
 		}
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
 			return nil, fmt.Errorf("%s is a directory, not a file with a network", name)
@@ -27,28 +40,56 @@ func readNetwork(ctx context.Context, std stdio, name string) (*network.Network,
 			return nil, err
 		}
 		defer f.Close() // read only: nothing to lose
-		return parseNetwork(f, name)
+		return parseNetwork(f, name, o)
 	})
 }
 
-func parseNetwork(in io.Reader, name string) (*network.Network, error) {
-	b := bufio.NewReader(in)
-	parse := network.Parse
-	if head, _ := b.Peek(512); dot.Is(head) { // an error comes again when b is read
-		parse = dot.Parse
+// maxHead is the number of bytes at the beginning of a file that show its form. Comments may come
+// first.
+const maxHead = 1 << 16
+
+func parseNetwork(in io.Reader, name string, o fileOptions) (*network.Network, error) {
+	b := bufio.NewReaderSize(in, maxHead)
+	head, _ := b.Peek(maxHead) // an error comes again when b is read
+	if o.copies != nil && !nccl.Is(head) {
+		return nil, fmt.Errorf("--copies: %s is no topology of NCCL", placeOf(name))
 	}
-	n, err := parse(b)
+	var n *network.Network
+	var err error
+	switch {
+	case nccl.Is(head):
+		copies := 1
+		if o.copies != nil {
+			copies = *o.copies
+		}
+		n, err = nccl.Parse(b, copies)
+	case slurm.Is(head) && o.links == nil:
+		return nil, fmt.Errorf("%s: Slurm's topology has no rates: make a network of it first, as in: schedgen network %[2]s --rate 10Gbit > cluster.net", placeOf(name), name)
+	case slurm.Is(head):
+		n, err = slurm.Parse(b, *o.links)
+	case astra.Is(head):
+		n, err = astra.Parse(b)
+	case dot.Is(head):
+		n, err = dot.Parse(b)
+	default:
+		n, err = network.Parse(b)
+	}
 	var at *network.ParseError
 	if errors.As(err, &at) && at.Line > 0 {
-		if name == "-" {
-			name = "standard input"
-		}
-		return nil, fmt.Errorf("%s:%d: %w", name, at.Line, at.Err)
+		return nil, fmt.Errorf("%s:%d: %w", placeOf(name), at.Line, at.Err)
 	}
 	if err != nil {
 		return nil, placed(name, err)
 	}
 	return n, nil
+}
+
+// placeOf names a file in an error.
+func placeOf(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return name
 }
 
 // networkFlag names a network.
