@@ -1,6 +1,6 @@
 // Package network describes networks for which schedules are made: ranks, switches, and the links
-// between them with their rates. It reads and writes the text form of docs/networks.md and
-// Graphviz's DOT, makes common networks, and says which route a message takes.
+// between them with their rates. It reads and writes their text form, makes common networks, and
+// says which route a message takes. The packages below it read networks in forms of other programs.
 //
 //	network two-sites
 //	rank s0h0 s0h1 s1h0 s1h1          # rank 0, 1, 2, 3: in this order
