@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/mem"
@@ -19,7 +20,7 @@ func TestConfigIsHandedDown(t *testing.T) {
 	transports, err := mem.New(1, mem.Options{})
 	require.NoError(t, err)
 	cfg := Config{
-		Transport: transports[0], Rules: selection.Builtin(), Clock: clock.System{},
+		Transport: transports[0], Rules: selection.Builtin(), Network: new(network.Network), Clock: clock.System{},
 		Observe: Observe{Log: slog.Default(), Trace: func(runtime.Event) {}},
 	}
 	next := int64(1) // each number differs

@@ -116,9 +116,8 @@ func spellFlags(alg *schedule.Algorithm) string {
 
 // algorithm returns the algorithm of that name. The error suggests similar names.
 func algorithm(name string) (schedule.Algorithm, error) {
-	all := schedule.Algorithms()
-	if i := slices.IndexFunc(all, func(a schedule.Algorithm) bool { return a.Name == name }); i >= 0 {
-		return all[i], nil
+	if a, ok := schedule.Named(name); ok {
+		return a, nil
 	}
 	_, err := schedule.New(name, schedule.Params{Ranks: 1})
 	return schedule.Algorithm{}, flagError(err)

@@ -181,10 +181,10 @@ func (f *paramFlags) fill(p selection.Params) {
 
 // checkAlgorithm returns an error unless the algorithm is one of the collective's.
 func (f *runFlags) checkAlgorithm(collective string) error {
-	all := candidates(collective, true)
-	if slices.Contains(all, f.Algorithm) {
+	if a, ok := schedule.Named(f.Algorithm); ok && a.Collective == collective {
 		return nil
 	}
+	all := candidates(collective, true)
 	var name *schedule.NameError
 	if _, err := schedule.New(f.Algorithm, schedule.Params{Ranks: 1}); errors.As(err, &name) {
 		name.Near = slices.DeleteFunc(name.Near, func(near string) bool { return !slices.Contains(all, near) })

@@ -27,10 +27,12 @@ const around = `package snippets
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 
 	"github.com/schedgen/schedgen"
+	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
@@ -47,6 +49,7 @@ var (
 	cfg                                     schedgen.Config
 	connect                                 = group.Config{}.Connect
 	err                                     error
+	file                                    io.Reader
 	rank, size                              int
 	msg                                     []byte
 	params, all, mine, sums, energies, table []float64

@@ -36,6 +36,10 @@ type Definition struct {
 	RankOrder  bool // it folds in the order of the ranks, so it serves operations that do not commute
 	Multicasts bool // it multicasts, so it is used only over networks with multicast, unless it is named
 
+	// Unlisted says that lists leave the algorithm out, such as [Algorithms]. Only its name leads to
+	// it: rules choose it, or a program names it.
+	Unlisted bool
+
 	// Unverified says that communicators use the schedules without a proof. Otherwise a process
 	// proves each schedule before its first use, as Comm.Use does.
 	Unverified bool
@@ -68,7 +72,7 @@ func Register(d Definition) error {
 	a := Algorithm{
 		Name: d.Name, Collective: d.Collective, Summary: d.Summary, Messages: d.Messages,
 		Params: slices.Clone(d.Params), Paper: d.Paper, RankOrder: d.RankOrder,
-		relays: true, build: d.Build, unproved: !d.Unverified, chunks: d.Chunks,
+		relays: true, build: d.Build, unproved: !d.Unverified, unlisted: d.Unlisted, chunks: d.Chunks,
 	}
 	if a.Paper == "" {
 		a.Paper = "ours"

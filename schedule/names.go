@@ -39,7 +39,7 @@ func find(name string) (Algorithm, error) {
 	if i >= 0 {
 		return all[i], nil
 	}
-	return Algorithm{}, &NameError{Name: name, Near: nearNames(name, all)}
+	return Algorithm{}, &NameError{Name: name, Near: nearNames(name, Algorithms())}
 }
 
 // Suggestion asks whether one of the near names was meant. It is "" if there are none.

@@ -66,6 +66,7 @@ type Algorithm struct {
 	// build writes the schedule of all ranks, in place of all functions above: see [Register].
 	build    func(*build.Builder)
 	unproved bool // the schedules are not proved by tests of ours
+	unlisted bool // see Definition.Unlisted
 }
 
 // slaves is the program of the ranks of a host that are not its master. size counts what fill
@@ -76,8 +77,10 @@ type slaves struct {
 }
 
 // Algorithms returns all algorithms in the order of documents and lists, and then those of
-// [Register]. The list is a copy, but its elements share their slices.
-func Algorithms() []Algorithm { return slices.Clone(registry()) }
+// [Register], except those that are unlisted. The list is a copy, but its elements share their slices.
+func Algorithms() []Algorithm {
+	return slices.DeleteFunc(slices.Clone(registry()), func(a Algorithm) bool { return a.unlisted })
+}
 
 // registry returns the list, which callers must not change.
 func registry() []Algorithm {

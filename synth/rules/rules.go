@@ -194,8 +194,9 @@ func (p *prepared) add(o synth.Options) (flow, error) {
 	return f, schedule.Register(schedule.Definition{
 		Name: f.name, Collective: string(o.Collective), Params: params,
 		Summary: fmt.Sprintf("trees for %s: see schedgen synth", title), Messages: "F·K(P-1) puts of trees with K chunks a piece",
-		Paper:  "ForestColl, arXiv 2402.06787",
-		Chunks: func(int) int { return 4 * f.chunks },
+		Paper:    "ForestColl, arXiv 2402.06787",
+		Unlisted: true, // it is for one network
+		Chunks:   func(int) int { return 4 * f.chunks },
 		Build: func(b *build.Builder) {
 			if b.Ranks() != len(p.n.Ranks) {
 				b.Refuse("%s has %d ranks", title, len(p.n.Ranks))
