@@ -88,7 +88,7 @@ func (c *synthCmd) Run(ctx context.Context, std stdio) error {
 		return c.faultOf(err)
 	}
 	std.work.does("writing the schedule")
-	s, err := await(ctx, f.plan.Schedule)
+	s, err := await(ctx, func() (*ir.Schedule, error) { return f.plan.Schedule(), nil })
 	if err != nil {
 		return err
 	}
@@ -164,11 +164,7 @@ func (b *synthesized) try(ctx context.Context, n *network.Network, p *synth.Plan
 	q := *p
 	q.Options = o
 	took, err := await(ctx, func() (sim.Time, error) {
-		s, err := q.Schedule()
-		if err != nil {
-			return 0, err
-		}
-		r, err := sim.Run(sim.Of(s), sim.Config{Model: sim.Network{O: netrules.Overhead, Net: n}, Bytes: b.bytes, Fold: sim.DefaultFold})
+		r, err := sim.Run(sim.Of(q.Schedule()), sim.Config{Model: sim.Network{O: netrules.Overhead, Net: n}, Bytes: b.bytes, Fold: sim.DefaultFold})
 		if err != nil {
 			return 0, err
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/network"
+	"github.com/schedgen/schedgen/schedule/build"
 )
 
 // Options say which schedule to make. The zero value of a field is its default.
@@ -19,8 +20,8 @@ type Options struct {
 	// default 1.
 	Pieces int
 	// Window bounds how far a rank sends ahead: it sends piece l of what it contributes when it has
-	// piece l-Window of everything that it gets. 0: it sends all at once. Plan takes 0 unless [Collective.Windows]
-	// says that a window has an effect.
+	// piece l-Window of everything that it gets. 0: it sends all at once. Plan takes 0 unless
+	// [Collective.Windows] says that a window has an effect.
 	Window int
 	// Spread lets trees use many neighbours of a rank rather than few.
 	Spread bool
@@ -47,12 +48,12 @@ type Planned struct {
 	alike bool // contributions go up and blocks go down
 }
 
-// MaxPuts bounds the chunks that a schedule puts.
-const MaxPuts = 1 << 25
+// MaxPuts bounds the chunks that a schedule puts: a [build.Builder] has up to four pieces for each.
+const MaxPuts = build.MaxActions / 8
 
 // Plan makes the trees of a schedule. It fails if nothing leads to a rank, if a switch does not send
-// at the rate at which it receives, or if numbers do not fit into 62 bits. Wrong options are a
-// *[FlagError].
+// at the rate at which it receives, if numbers do not fit into 62 bits, or if the schedule would have more than
+// [MaxPuts] puts. Wrong options are a *[FlagError].
 func Plan(n *network.Network, o Options) (*Planned, error) {
 	if err := check(n, o.Collective, o.Root); err != nil {
 		return nil, err
@@ -74,14 +75,22 @@ func Plan(n *network.Network, o Options) (*Planned, error) {
 		return nil, err
 	}
 	p, err := plan(n, o, b, o.Collective.weights(len(n.Ranks), o.Root))
-	if err != nil || !o.Collective.Row().Alike {
-		return p, err
+	if err != nil {
+		return nil, err
 	}
-	one, err := plan(n, o, b, Bcast.weights(len(n.Ranks), o.Root))
-	if err != nil || one.Ratio >= p.Ratio {
-		return p, err
+	if p.alike {
+		one, err := plan(n, o, b, Bcast.weights(len(n.Ranks), o.Root))
+		if err != nil {
+			return nil, err
+		}
+		if one.Ratio < p.Ratio {
+			p = one
+		}
 	}
-	return one, nil
+	if err := p.fits(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // plan makes the trees for roots with weights.

@@ -18,27 +18,39 @@ type cargo struct {
 	pieces   int       // of the message
 }
 
-// Schedule returns the schedule. A block has pieces·K chunks, piece by piece. It fails if that is
-// more than [MaxPuts] puts.
-func (p *Planned) Schedule() (*ir.Schedule, error) {
-	ranks, o := len(p.n.Ranks), p.Options
-	row := o.Collective.Row()
-	h := ir.Header{Collective: string(o.Collective), Algorithm: "trees", Ranks: ranks, Params: []ir.Param{
+// Schedule returns the schedule. A block has pieces·K chunks, piece by piece.
+func (p *Planned) Schedule() *ir.Schedule {
+	s, err := build.Schedule(p.header(), p.Write)
+	if err != nil {
+		panic(fmt.Sprintf("synth: %v", err)) // the trees are not what Plan makes
+	}
+	return s
+}
+
+// header returns the header of the schedule.
+func (p *Planned) header() ir.Header {
+	o := p.Options
+	h := ir.Header{Collective: string(o.Collective), Algorithm: "trees", Ranks: len(p.n.Ranks), Chunks: o.Pieces * int(p.K) * p.Roots, Params: []ir.Param{
 		{Name: "pieces", Value: o.Pieces}, {Name: "trees", Value: int(p.K)}, {Name: "window", Value: o.Window},
 	}}
-	if row.Rooted {
+	if o.Collective.Row().Rooted {
 		h.Root = o.Root
 	}
-	h.Chunks = o.Pieces * int(p.K) * p.Roots
-	if puts := p.Puts(o.Pieces); puts > MaxPuts || h.Chunks > ir.MaxChunks {
-		return nil, fmt.Errorf("%s would have %.2g million puts for each rank: lower --pieces or --trees", h.Name(), float64(puts)/float64(ranks)/1e6)
+	return h
+}
+
+// fits returns an error if the schedule would have more than [MaxPuts] puts.
+func (p *Planned) fits() error {
+	if puts := p.Puts(p.Options.Pieces); puts > MaxPuts {
+		ranks := len(p.n.Ranks)
+		return fmt.Errorf("%s/trees would have %.2g million puts for each rank: lower --pieces or --trees", p.Options.Collective, float64(puts)/float64(ranks)/1e6)
 	}
-	return build.Schedule(h, p.Write)
+	return nil
 }
 
 // Puts returns how many chunks the schedule puts if it has a number of pieces, at most about 2^62.
 func (p *Planned) Puts(pieces int) int64 {
-	ways := int64(len(p.n.Ranks) - 1)
+	ways := max(int64(len(p.n.Ranks)-1), 1)
 	if p.alike {
 		ways *= 2
 	}
