@@ -1,6 +1,7 @@
 package lobby
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -38,6 +39,7 @@ type Lobby struct {
 	mu      sync.Mutex // guards the fields below, and the visitors
 	waiting []*visitor // in the order of arrival
 	changed chan struct{}
+	closed  string // why there are no places any more; "": there may be
 }
 
 // visitor is a guest that has said hello.
@@ -85,7 +87,7 @@ func (h *Lobby) Close(why string) (waiting []Guest) {
 	h.strangers.Close()
 	h.mu.Lock()
 	all := h.waiting
-	h.waiting = nil
+	h.waiting, h.closed = nil, cmp.Or(why, "the lobby is closed")
 	h.mu.Unlock()
 	for _, v := range all {
 		waiting = append(waiting, v.guest)
@@ -284,8 +286,8 @@ func (h *Lobby) usher(conn net.Conn) {
 		return
 	}
 	conn.SetDeadline(time.Time{})
-	if !h.enter(v) {
-		contact.Farewell(talk, "too many wait here already")
+	if why := h.enter(v); why != "" {
+		contact.Farewell(talk, why)
 		return
 	}
 	h.leave(v, v.listen())
@@ -320,16 +322,19 @@ func (h *Lobby) greet(conn net.Conn) (talk net.Conn, g Guest, err error) {
 	return talk, g, err
 }
 
-// enter adds a waiting guest, if there is room.
-func (h *Lobby) enter(v *visitor) bool {
+// enter adds a waiting guest. If there is no place for it, it returns the reason.
+func (h *Lobby) enter(v *visitor) (refused string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.waiting) == maxWaiting {
-		return false
+	switch {
+	case h.closed != "": // Close tells only the guests that it finds
+		return h.closed
+	case len(h.waiting) == maxWaiting:
+		return "too many wait here already"
 	}
 	h.waiting = append(h.waiting, v)
 	h.tellChanged()
-	return true
+	return ""
 }
 
 // tellChanged wakes the goroutines that wait for another number of guests. The caller holds h.mu.
