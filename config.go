@@ -35,10 +35,11 @@ type Config struct {
 	Rules *selection.Rules
 
 	// Network says how the ranks' hosts are connected: rank r is on node r. network.Parse reads a
-	// file; without a Transport the default is the file that SCHEDGEN_NETWORK names, if it is set.
-	// Schedules for the network are made and simulated when ranks join, which takes up to some
-	// seconds. They are used where they are at least 1.2 times faster than what Rules choose.
-	// Communicators made by Dup use them, too; those of Split and Shrink do not.
+	// file. Without a Transport the default is the file that SCHEDGEN_NETWORK names, if it is set.
+	// Joining makes schedules for the network and simulates them, which may take some seconds. A
+	// schedule replaces the algorithm that Rules choose if the simulation says that it is at least
+	// 1.2 times faster. Communicators made by Dup use these schedules, too. Those made by Split and
+	// Shrink do not.
 	Network *network.Network
 
 	// Reproducible makes collectives that fold give the same bits for any length, place in the

@@ -95,14 +95,13 @@ func (c *netCost) compare(h *ir.Header, of float64) error {
 // loads adds up what crosses arcs.
 type loads struct {
 	router *network.Router
-	trees  map[int][]int // by sender: the arcs of its multicasts
 	route  []int
 	of     []float64 // by arc
 	err    error     // the first
 }
 
 func newLoads(n *network.Network) *loads {
-	return &loads{router: network.NewRouter(n), trees: make(map[int][]int), of: make([]float64, len(n.Arcs))}
+	return &loads{router: network.NewRouter(n), of: make([]float64, len(n.Arcs))}
 }
 
 func (l *loads) put(from, to int, amount float64) {
@@ -113,10 +112,11 @@ func (l *loads) put(from, to int, amount float64) {
 }
 
 func (l *loads) multicast(from int, amount float64) {
-	if l.err == nil && l.trees[from] == nil {
-		l.trees[from], l.err = l.router.Tree(nil, from)
+	if l.err == nil {
+		var tree []int
+		tree, l.err = l.router.Tree(from)
+		l.add(tree, amount)
 	}
-	l.add(l.trees[from], amount)
 }
 
 func (l *loads) add(arcs []int, amount float64) {
@@ -125,7 +125,7 @@ func (l *loads) add(arcs []int, amount float64) {
 	}
 }
 
-// busiest returns the arcs that carry something, those that are busy for the longest time first.
+// busiest returns the arcs that carry anything, the busiest first.
 func (c *netCost) busiest() []int {
 	var arcs []int
 	for arc, load := range c.loads {

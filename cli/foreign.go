@@ -174,11 +174,17 @@ func (c *verifyCmd) claim(form *foreignForm, g *dag.Graph) (verify.Claim, error)
 	return claim, nil
 }
 
+// placeOf names a file in an error.
+func placeOf(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return name
+}
+
 // placed puts the name of the file before an error of its reader.
 func placed(name string, err error) error {
-	if name == "-" {
-		name = "standard input"
-	}
+	name = placeOf(name)
 	var trace *chakra.Error
 	if errors.As(err, &trace) {
 		return fmt.Errorf("%s: %s", traceName(tracePrefix(name), trace.Rank), trace.Msg)

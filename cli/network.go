@@ -19,12 +19,12 @@ type networkCmd struct {
 	What string `arg:"" name:"kind|file|order" complete:"network,file" help:"Kind of network: ${networks}; or a file, which is printed in the canonical form; or order, to propose which host is which rank."`
 	Of   string `arg:"" optional:"" name:"sizes" complete:"file" help:"Sizes of the kind, such as 8 or 4x4; with order a file."`
 
-	Rate   rateFlag  `default:"10Gbit" placeholder:"RATE" help:"Bits a second of a link in each direction, for kinds and Slurm's topology.conf; default 10Gbit."`
-	Trunk  rateFlag  `placeholder:"RATE" help:"Bits a second of a link between switches; default --rate."`
-	Delay  delayFlag `placeholder:"TIME" help:"Delay of a link, such as 5us; default 0."`
-	Loads  string    `placeholder:"SCHEDULE" complete:"file" help:"With -f dot: label each link with the blocks that the schedule of this file sends over it, and how busy it is."`
-	Copies *int      `placeholder:"N" help:"Servers like the one of NCCL's topology, which one switch joins; default 1."`
-	Format string    `short:"f" enum:"text,dot" default:"text" placeholder:"F" help:"One of text and dot (a picture for Graphviz); default text."`
+	Rate   bitRate  `default:"10Gbit" placeholder:"RATE" help:"Bits a second of a link in each direction, for kinds and Slurm's topology.conf; default 10Gbit."`
+	Trunk  bitRate  `placeholder:"RATE" help:"Bits a second of a link between switches; default --rate."`
+	Delay  duration `placeholder:"TIME" help:"Delay of a link, such as 5us; default 0."`
+	Loads  string   `placeholder:"SCHEDULE" complete:"file" help:"With -f dot: label each link with the blocks that the schedule of this file sends over it, and how busy it is."`
+	Copies *int     `placeholder:"N" help:"Servers like the one of NCCL's topology, which one switch joins; default 1."`
+	Format string   `short:"f" enum:"text,dot" default:"text" placeholder:"F" help:"One of text and dot (a picture for Graphviz); default text."`
 }
 
 // Help is the long help text.
@@ -190,24 +190,4 @@ func (f *preferFlag) prefer(ctx context.Context, std stdio, base *selection.Rule
 	var b strings.Builder
 	err = n.Write(&b)
 	return rules, b.String(), err
-}
-
-// rateFlag is a rate in bits a second.
-type rateFlag int64
-
-// UnmarshalText reads "100Mbit".
-func (r *rateFlag) UnmarshalText(text []byte) error {
-	rate, err := network.ParseRate(string(text))
-	*r = rateFlag(rate)
-	return err
-}
-
-// delayFlag is a delay in ns.
-type delayFlag int64
-
-// UnmarshalText reads "5us".
-func (d *delayFlag) UnmarshalText(text []byte) error {
-	delay, err := network.ParseDelay(string(text))
-	*d = delayFlag(delay)
-	return err
 }

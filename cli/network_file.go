@@ -84,14 +84,6 @@ func parseNetwork(in io.Reader, name string, o fileOptions) (*network.Network, e
 	return n, nil
 }
 
-// placeOf names a file in an error.
-func placeOf(name string) string {
-	if name == "-" {
-		return "standard input"
-	}
-	return name
-}
-
 // networkFlag names a network.
 type networkFlag struct {
 	Network string `placeholder:"FILE" complete:"file" help:"File with the network that messages cross, or - for standard input; its ranks are the ranks of the schedule."`

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
 )
@@ -200,20 +201,9 @@ type bitRate int64
 
 // UnmarshalText reads "100Mbit", "1.5Gbit" or "1000bit".
 func (r *bitRate) UnmarshalText(text []byte) error {
-	number, isRate := strings.CutSuffix(string(text), "bit")
-	scale := 1.0
-	for unit, by := range map[string]float64{"k": 1e3, "M": 1e6, "G": 1e9} {
-		if n, ok := strings.CutSuffix(number, unit); ok {
-			number, scale = n, by
-			break
-		}
-	}
-	bits, err := strconv.ParseFloat(number, 64)
-	if bits *= scale; err != nil || !isRate || !(bits >= 1) || bits > 1e15 {
-		return fmt.Errorf("%q is not a rate: it must be a number and a unit, such as 100Mbit (bit, kbit, Mbit, Gbit)", text)
-	}
-	*r = bitRate(bits)
-	return nil
+	rate, err := network.ParseRate(string(text))
+	*r = bitRate(rate)
+	return err
 }
 
 // perByte returns the time of a byte, or 0 for a rate that was not given.

@@ -68,14 +68,14 @@ func (c *synthCmd) Run(ctx context.Context, std stdio) error {
 	if c.Reorder {
 		n = n.Ordered(network.Order(n))
 	}
-	std.work.does("computing the bound")
-	b, err := await(ctx, func() (synth.Bound, error) {
-		return synth.BoundFrom(n, synth.Collective(c.Collective), c.Root)
-	})
-	if err != nil {
-		return c.faultOf(err)
-	}
 	if c.Bound {
+		std.work.does("computing the bound")
+		b, err := await(ctx, func() (synth.Bound, error) {
+			return synth.BoundFrom(n, synth.Collective(c.Collective), c.Root)
+		})
+		if err != nil {
+			return c.faultOf(err)
+		}
 		out := ctxWriter{ctx, std.Out}
 		if c.JSON {
 			return writeJSON(out, b, "")

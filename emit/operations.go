@@ -120,7 +120,7 @@ func (g *operations) sends(rank int, r *ir.Rule) int {
 func (g *operations) foldOf(rank int, do []ir.Action, needs []int32) {
 	part := g.partOf(rank, do[0].Slot)
 	bytes := g.chunkBytes(part) * max(len(do)-1, 1)
-	op := dag.Op{Name: fmt.Sprintf("fold%d_%v", g.folds[rank], do[0].As), Size: bytes, Time: (bytes*g.fold + 999) / 1000}
+	op := dag.Op{Name: fmt.Sprintf("fold%d_%v", g.folds[rank], do[0].As), Size: bytes, Time: int((int64(bytes)*int64(g.fold) + 999) / 1000)}
 	g.folds[rank]++
 	g.sets(rank, do[0].As, g.add(rank, op, needs), part)
 }

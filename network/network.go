@@ -130,13 +130,13 @@ func (n *Network) Check() error {
 	case len(n.Arcs) > MaxArcs:
 		return fmt.Errorf("%d arcs: at most %d", len(n.Arcs), MaxArcs)
 	}
-	if n.Name != "" && !isName(n.Name) {
+	if n.Name != "" && !IsName(n.Name) {
 		return fmt.Errorf("network %q: %s", n.Name, namesAre)
 	}
 	seen := make(map[string]bool)
 	for v := range n.Nodes() {
 		switch name := n.NameOf(v); {
-		case !isName(name):
+		case !IsName(name):
 			return fmt.Errorf("node %q: %s", name, namesAre)
 		case seen[name]:
 			return fmt.Errorf("node %s: named twice", name)
@@ -210,7 +210,8 @@ func sortRoutes(routes []Route) { slices.SortFunc(routes, compareRoutes) }
 
 const namesAre = "a name has letters, digits, '.', '-' and '_'"
 
-func isName(s string) bool {
+// IsName reports whether s can name a network or a node: letters, digits, '.', '-' and '_'.
+func IsName(s string) bool {
 	for _, c := range []byte(s) {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '-', c == '_':
@@ -242,7 +243,7 @@ func newDraft(name string) *draft {
 
 // node adds a node.
 func (d *draft) node(name string, rank bool) error {
-	if !isName(name) {
+	if !IsName(name) {
 		return fmt.Errorf("%q: %s", name, namesAre)
 	}
 	if _, known := d.isRank[name]; known {

@@ -6,23 +6,23 @@ import (
 )
 
 // Router finds the routes of messages between ranks. A message takes the fewest hops through
-// switches, and hosts forward it only if no way leads through switches alone. Of several next nodes
-// it goes to the one with the lowest number. So each node decides by the destination alone, as IP
-// does; only routes that the network names decide by the source, too.
+// switches. Hosts forward it only if no way leads through switches alone. If several next nodes are
+// equally near, the message goes to the one with the lowest number. So each node decides by the
+// destination alone, as IP does. Only the routes that the network names depend on the source, too.
 //
-// A Router keeps tables of the destinations that it was asked for. One goroutine at a time may use
-// it.
+// A Router keeps what it has found. One goroutine at a time may use it.
 type Router struct {
 	n     *Network
-	in    [][]int32 // by node: the arcs that enter it
-	next  [][]int32 // by rank: by node, the arc to take there; -1: none. nil: not computed yet
-	fixed map[[2]int][]int
-	queue []int32
+	in    [][]int32        // by node: the arcs that enter it
+	next  [][]int32        // by rank: by node, the arc to take there; -1: none. nil: not computed yet
+	fixed map[[2]int][]int // by source and destination: the arcs of the routes that the network names
+	trees map[int][]int    // by source, see Tree
+	queue []int32          // scratch
 }
 
 // NewRouter returns a router of n, which must pass its Check.
 func NewRouter(n *Network) *Router {
-	r := &Router{n: n, in: make([][]int32, n.Nodes()), next: make([][]int32, len(n.Ranks)), fixed: make(map[[2]int][]int)}
+	r := &Router{n: n, in: make([][]int32, n.Nodes()), next: make([][]int32, len(n.Ranks)), fixed: make(map[[2]int][]int), trees: make(map[int][]int)}
 	for i, a := range n.Arcs {
 		r.in[a.To] = append(r.in[a.To], int32(i))
 	}
@@ -114,14 +114,17 @@ func (r *Router) table(to int) []int32 {
 	return next
 }
 
-// Tree appends to arcs the arcs over which a message goes from a rank to all others if nodes
-// multiply it, in ascending order. They are those of the routes to all ranks. A route that comes to
-// a node by another way than an earlier route begins at the last such node.
-func (r *Router) Tree(arcs []int, from int) ([]int, error) {
-	first := len(arcs)
+// Tree returns the arcs over which a message goes from a rank to all others if nodes multiply it, in
+// ascending order. They are those of the routes to all ranks. A route that comes to a node by
+// another way than an earlier route begins at the last such node. The caller must not change the
+// arcs.
+func (r *Router) Tree(from int) ([]int, error) {
+	if tree, ok := r.trees[from]; ok {
+		return tree, nil
+	}
 	in := make([]bool, r.n.Nodes())
 	in[from] = true
-	var route []int
+	var tree, route []int
 	for to := range r.n.Ranks {
 		var err error
 		if route, err = r.Route(route[:0], from, to); err != nil {
@@ -132,32 +135,10 @@ func (r *Router) Tree(arcs []int, from int) ([]int, error) {
 				break
 			}
 			in[r.n.Arcs[arc].To] = true
-			arcs = append(arcs, arc)
+			tree = append(tree, arc)
 		}
 	}
-	slices.Sort(arcs[first:])
-	return arcs, nil
-}
-
-// Hops returns the distance between two nodes on ways through switches alone, or -1 if there is none
-// for those that [Router.Route] may take.
-func (r *Router) Hops(from, to int) int {
-	arcs, err := r.Route(nil, from, to)
-	if err != nil {
-		return -1
-	}
-	return len(arcs)
-}
-
-// IsRoute reports whether the nodes of path are the route between its ends.
-func (r *Router) IsRoute(path []int) bool {
-	arcs, err := r.Route(nil, path[0], path[len(path)-1])
-	if err != nil || len(arcs) != len(path)-1 {
-		return false
-	}
-	return !slices.ContainsFunc(arcs, func(arc int) bool {
-		a := r.n.Arcs[arc]
-		at := slices.Index(path, a.From)
-		return at < 0 || at+1 == len(path) || path[at+1] != a.To
-	})
+	slices.Sort(tree)
+	r.trees[from] = tree
+	return tree, nil
 }

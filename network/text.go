@@ -61,7 +61,7 @@ func (d *draft) line(words []string) error {
 	switch what {
 	case "network":
 		switch {
-		case len(args) != 1 || !isName(args[0]):
+		case len(args) != 1 || !IsName(args[0]):
 			return of(fmt.Errorf("want one name: %s", namesAre), args...)
 		case d.Name != "":
 			return of(fmt.Errorf("the network is already called %s", d.Name), args...)

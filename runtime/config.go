@@ -87,9 +87,10 @@ type Config struct {
 
 	// Network says how the ranks' hosts are connected: rank r is on node r. Without a Transport the
 	// default is the network in the file that SCHEDGEN_NETWORK names, if it is set. Join makes
-	// schedules for the network and simulates them, which takes up to some seconds. It uses them where
-	// they are at least 1.2 times faster than what Rules choose. Communicators of Dup use them, too;
-	// those of Split and Shrink have other ranks, and do not.
+	// schedules for the network and simulates them, which may take some seconds. A schedule replaces
+	// the algorithm that Rules choose if the simulation says that it is at least 1.2 times faster.
+	// Communicators of Dup use these schedules, too. Those of Split and Shrink do not, because they
+	// have other ranks.
 	Network *network.Network
 	// elsewhere is Rules without those of the network: for communicators of other ranks.
 	elsewhere *selection.Rules

@@ -76,8 +76,8 @@ type slaves struct {
 	fill func(node, arena) ir.Program
 }
 
-// Algorithms returns all algorithms in the order of documents and lists, and then those of
-// [Register], except those that are unlisted. The list is a copy, but its elements share their slices.
+// Algorithms returns the built-in algorithms in the order of documents and lists, and then those of
+// [Register]. It leaves out unlisted ones. The list is a copy, but its elements share their slices.
 func Algorithms() []Algorithm {
 	return slices.DeleteFunc(slices.Clone(registry()), func(a Algorithm) bool { return a.unlisted })
 }

@@ -50,7 +50,7 @@
 //
 // So a message takes the time of the slowest arc of its route, and the delays of all. Model Links
 // has two arcs, up to the switch and down from it. In model Network a message follows the routes of
-// package network. Result.Loads and Result.ArcLoads tell what has crossed the arcs.
+// package network. Result.Loads and Result.ArcLoads count the messages that have crossed each arc.
 //
 // # Messages of several slots
 //

@@ -11,7 +11,7 @@ type wired interface {
 	Model
 	// fabric returns the network of a run.
 	fabric(ranks int, c *Config, s *costs) (*fabric, error)
-	// loads writes what has crossed its arcs into a result.
+	// loads sets the loads of a result: how much has crossed each arc.
 	loads(f *fabric, r *Result)
 }
 
@@ -162,8 +162,8 @@ func (e *engine) pass(now Time, first bool, arc int, lag Time, bytes int) (head,
 	return head, then
 }
 
-// spread sends the copies of a multicast over the next arcs, and delivers those that have come to
-// hosts.
+// spread sends a copy of a multicast over each of the next arcs. It delivers the copies that have
+// come to a host.
 func (e *engine) spread(k key, f flight) error {
 	r := e.sender(f.x.from)
 	node, from := int(f.node), e.costs.host(r)

@@ -49,7 +49,7 @@ func (m Network) fabric(ranks int, c *Config, _ *costs) (*fabric, error) {
 		return nil, errors.New("a limit of the switch: the network has its own switches")
 	}
 	f := &fabric{
-		routes: &paths{n: m.Net, router: network.NewRouter(m.Net), trees: make(map[int][]int)},
+		routes: &paths{n: m.Net, router: network.NewRouter(m.Net)},
 		arcs:   make([]arc, len(m.Net.Arcs)), fresh: make([]Link, len(m.Net.Arcs)), shared: true,
 	}
 	for i, a := range m.Net.Arcs {
@@ -78,7 +78,6 @@ func (m Network) String() string {
 type paths struct {
 	n      *network.Network
 	router *network.Router
-	trees  map[int][]int // by sender: the arcs of its multicasts
 }
 
 func (p *paths) next(node, from, to int) (arc, end int) {
@@ -91,13 +90,9 @@ func (p *paths) next(node, from, to int) (arc, end int) {
 func (p *paths) end(arc int) int { return p.n.Arcs[arc].To }
 
 func (p *paths) branches(arcs []int32, node, from int) ([]int32, error) {
-	tree, ok := p.trees[from]
-	if !ok {
-		var err error
-		if tree, err = p.router.Tree(nil, from); err != nil {
-			return arcs, err
-		}
-		p.trees[from] = tree
+	tree, err := p.router.Tree(from)
+	if err != nil {
+		return arcs, err
 	}
 	for i := p.firstOf(tree, node); i < len(tree) && p.n.Arcs[tree[i]].From == node; i++ {
 		arcs = append(arcs, int32(tree[i]))
@@ -106,7 +101,10 @@ func (p *paths) branches(arcs []int32, node, from int) ([]int32, error) {
 }
 
 func (p *paths) goesOn(node, from int) bool {
-	tree := p.trees[from]
+	tree, err := p.router.Tree(from)
+	if err != nil {
+		return false // branches has failed before
+	}
 	i := p.firstOf(tree, node)
 	return i < len(tree) && p.n.Arcs[tree[i]].From == node
 }

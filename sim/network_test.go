@@ -138,7 +138,7 @@ func TestNetworkMulticasts(t *testing.T) {
 		s.Programs[1].Rules = sending([]ir.Action{{Op: ir.Mcast, Slot: ir.Chunk(0)}})
 		r, err := sim.Run(sim.Of(s), sim.Config{Model: sim.Network{O: 10, Net: n}, Bytes: 1000})
 		require.NoError(t, err)
-		tree, err := network.NewRouter(n).Tree(nil, 1)
+		tree, err := network.NewRouter(n).Tree(1)
 		require.NoError(t, err)
 		into := make(map[int]int)
 		for arc, l := range r.ArcLoads {

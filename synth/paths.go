@@ -71,12 +71,16 @@ type Detours struct {
 
 // detours counts the ways that are longer than the routes of the network.
 func (f *fabric) detours(router *network.Router) (d Detours) {
+	var route []int
 	for e, paths := range f.paths() {
-		hops := router.Hops(int(f.from[e]), int(f.to[e]))
+		var err error
+		if route, err = router.Route(route[:0], int(f.from[e]), int(f.to[e])); err != nil {
+			panic(fmt.Sprintf("synth: %v, and an arc does", err))
+		}
 		for _, p := range paths {
 			d.OfPaths++
 			d.OfTrees += p.amount
-			if len(p.nodes)-1 > hops {
+			if len(p.nodes)-1 > len(route) {
 				d.Paths++
 				d.Trees += p.amount
 			}

@@ -275,9 +275,9 @@ func share(whole, of, sum int64) int64 {
 	return int64(float64(whole) * float64(of) / float64(sum))
 }
 
-// waysOn orders the arcs that leave a switch for what enters it over an arc. The first one leads to
-// the node after the arc's source. What comes from a switch goes to ranks first, and else to
-// switches first.
+// waysOn returns the arcs that leave a switch in the order in which remove tries them for the arc in.
+// The order begins at the node after the one that in comes from. If in comes from a switch, arcs to
+// ranks stand before arcs to switches. Otherwise they stand behind them.
 func (s *splitter) waysOn(in int32, outs []int32, isSwitch func(node int) int) []int32 {
 	from := s.g.From(int(in))
 	start := max(0, slices.IndexFunc(outs, func(e int32) bool { return s.g.To(int(e)) > from }))

@@ -172,7 +172,7 @@ func together(rounds []times) times {
 
 // parseCollective accepts a collective for which schedules can be made.
 func parseCollective(name string) (string, error) {
-	known := []synth.Collective{synth.Allgather, synth.ReduceScatter, synth.Allreduce, synth.Bcast, synth.Reduce}
+	known := synth.Collectives()
 	if !slices.Contains(known, synth.Collective(name)) {
 		return "", fmt.Errorf("%q is none of %v", name, known)
 	}

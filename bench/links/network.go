@@ -5,17 +5,15 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 
 	"github.com/schedgen/schedgen/bench/internal/tool"
 	"github.com/schedgen/schedgen/bench/internal/units"
 	"github.com/schedgen/schedgen/network"
+	"github.com/schedgen/schedgen/synth"
 )
 
 // Parameters of the links of a given network. Packets are long, because the cores that simulate all
@@ -63,13 +61,13 @@ func (o *options) compare(ctx context.Context, programs tool.Programs, stdout, s
 
 // sizesOn returns the lengths of a block.
 func (o *options) sizesOn(collective string) []int {
-	switch {
-	case len(o.sizes) > 0:
+	if len(o.sizes) > 0 {
 		return o.sizes
-	case collective == "bcast" || collective == "allreduce" || collective == "reduce":
+	}
+	if row := synth.Collective(collective).Row(); row.Blocks(2) == 1 {
 		return []int{2 * mib}
 	}
-	return []int{mib / 2}
+	return []int{mib / 2} // of each rank
 }
 
 // iterationsOfRound returns the number of operations of a round.
@@ -82,9 +80,11 @@ func (o *options) play(ctx context.Context, programs tool.Programs, file, collec
 		return nil, err
 	}
 	m := &match{network: n.Name, ranks: len(n.Ranks), collective: collective, bytes: size, contenders: o.contendersOf(collective)}
-	if m.bound, err = boundOf(ctx, programs, file, collective, size); err != nil {
+	b, err := synth.BoundOf(n, synth.Collective(collective))
+	if err != nil {
 		return nil, err
 	}
+	m.bound = b.Seconds(size)
 	for i, c := range m.contenders {
 		if err := c.make(ctx, programs, file, collective, i); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
@@ -124,25 +124,6 @@ func readNetwork(file string) (*network.Network, error) {
 	}
 	defer f.Close() // read only: nothing to lose
 	return network.Parse(f)
-}
-
-// boundOf returns the seconds that every schedule needs, as schedgen synth computes them.
-func boundOf(ctx context.Context, programs tool.Programs, file, collective string, size int) (float64, error) {
-	cmd := exec.CommandContext(ctx, programs.Path("schedgen"), "synth", collective, file, "--bound", "--json")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	text, err := cmd.Output()
-	if err != nil {
-		return 0, fmt.Errorf("%w: %s", err, tool.FirstLineOf(errs.String()))
-	}
-	var b struct{ Blocks, Rate float64 }
-	if err := json.Unmarshal(text, &b); err != nil {
-		return 0, fmt.Errorf("the bound cannot be read: %w", err)
-	}
-	if b.Rate <= 0 {
-		return 0, errors.New("the bound has no rate: a network of one rank sends nothing")
-	}
-	return b.Blocks * float64(size) * 8 / b.Rate, nil
 }
 
 const networkDisclosure = `Times are in seconds. A broadcast takes until the root knows that all ranks have the message. Every

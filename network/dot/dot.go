@@ -81,10 +81,8 @@ func ofDOT(graph *ast.Graph) (*network.Network, error) {
 		return nil, err
 	}
 	name := unquote(graph.ID)
-	if strings.ContainsFunc(name, func(c rune) bool {
-		return c > 'z' || !strings.ContainsRune(".-_", c) && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')
-	}) {
-		name = "" // no name of a network, but of a picture
+	if !network.IsName(name) {
+		name = "" // the name of a picture
 	}
 	ranks, err := g.byRank()
 	if err != nil {

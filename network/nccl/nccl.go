@@ -1,7 +1,7 @@
 // Package nccl reads the topology of a server that NCCL writes to NCCL_TOPO_DUMP_FILE as a network.
 //
-// The GPUs are the ranks. The switches are processors, PCI switches, network adapters, and all
-// NVSwitches of a server together, as in NCCL. Rates are those that NCCL assumes.
+// The GPUs are the ranks. Processors, PCI switches and network adapters are switches. As in NCCL, the
+// NVSwitches of a server are one switch together, and the rates are NCCL's estimates.
 package nccl
 
 import (

@@ -50,7 +50,7 @@ const maxPuts = 1 << 17
 // For returns rules for communicators whose rank r is on node r of n. Where no schedule for the
 // network is at least [Gain] times faster, the rules of base decide, or the built-in ones if base is
 // nil. All processes of a job must call For with the same network and base. The first call for a
-// network takes up to some seconds. Later ones return what it has made.
+// network may take some seconds. Later ones return what it has made.
 func For(ctx context.Context, n *network.Network, base *selection.Rules) (*selection.Rules, error) {
 	if base == nil {
 		base = selection.Builtin()

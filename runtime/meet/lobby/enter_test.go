@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A guest that has said hello when the lobby is closed, but does not wait yet, gets the same reason
-// as those that wait. Otherwise it would wait for ever, and Close for it.
+// A guest may have said hello when the lobby is closed, and not wait yet. It gets the same reason as
+// the guests that wait. Otherwise it would wait for ever, and Close would wait for it.
 func TestEntersAfterClose(t *testing.T) {
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
