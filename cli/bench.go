@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -72,7 +73,7 @@ A loop of anycast_loop is timed as a whole, and its time is divided by the numbe
 
 Operations:
 
-` + table(operationRows()) + `
+` + command.Table(operationRows()) + `
 Transports:
 
 ` + transportTable(benchAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
@@ -97,7 +98,7 @@ const benchAuto = "shm if this machine has it, else mcast if that works, else tc
 const maxBenchIterations = 1 << 20
 
 // Run measures algorithm by algorithm.
-func (c *benchCmd) Run(ctx context.Context, std stdio) error {
+func (c *benchCmd) Run(ctx context.Context, std command.Stdio) error {
 	base, err := c.job(ctx, std)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 	out := benchOutput{std: std, json: c.JSON}
 	// Ranks report their times at the end only, so that drawing the bar disturbs no measurement:
 	// each step of the bar is an algorithm.
-	bar := newProgress(std, len(jobs)*base.Samples(), c.Operation)
+	bar := command.NewProgress(std, len(jobs)*base.Samples(), c.Operation)
 	for i := range jobs {
 		t, err := c.measure(ctx, std, &jobs[i], bar)
 		if err == nil {
@@ -124,7 +125,7 @@ func (c *benchCmd) Run(ctx context.Context, std stdio) error {
 }
 
 // job checks the flags and returns what the jobs of all algorithms share.
-func (c *benchCmd) job(ctx context.Context, std stdio) (crew.Job, error) {
+func (c *benchCmd) job(ctx context.Context, std command.Stdio) (crew.Job, error) {
 	op := operationNamed(c.Operation)
 	row := rowOf(op.collective)
 	j, err := c.common(crew.TaskBench, row.Name)
@@ -140,7 +141,7 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (crew.Job, error) {
 	}
 	switch {
 	case c.Size != nil && row.Blocks == nil:
-		std.idle("size", noMessage(row.Name))
+		std.Idle("size", noMessage(row.Name))
 	case c.Size != nil:
 		j.Size = int64(*c.Size)
 	}
@@ -174,7 +175,7 @@ func (c *benchCmd) job(ctx context.Context, std stdio) (crew.Job, error) {
 }
 
 // benchLink returns the link as run does, but --transport=auto is a name, too.
-func (c *benchCmd) benchLink(ctx context.Context, std stdio, row *ir.Collective) (crew.Link, error) {
+func (c *benchCmd) benchLink(ctx context.Context, std command.Stdio, row *ir.Collective) (crew.Link, error) {
 	if c.Transport == "auto" {
 		c.Transport = c.auto()
 	}
@@ -196,20 +197,20 @@ func (f *runFlags) auto() string {
 }
 
 // measure runs one algorithm.
-func (c *benchCmd) measure(ctx context.Context, std stdio, j *crew.Job, bar progress) (*crew.Tally, error) {
+func (c *benchCmd) measure(ctx context.Context, std command.Stdio, j *crew.Job, bar command.Progress) (*crew.Tally, error) {
 	s := &session{flags: &c.runFlags, std: std, Plan: crew.Plan{Job: *j}}
 	s.begin()
 	defer s.Close()
 	if err := s.Open(ctx); err != nil {
 		return nil, runError(err)
 	}
-	t := crew.NewTally(j.Params.Ranks, bar.add)
+	t := crew.NewTally(j.Params.Ranks, bar.Add)
 	if err := s.execute(ctx, t, bar); err != nil {
 		return nil, err
 	}
 	if wrong := t.Wrong(); len(wrong) > 0 {
-		return nil, &noError{fmt.Sprintf("wrong data at %s; rank %d: %s",
-			count(len(wrong), "rank"), wrong[0], t.Ranks[wrong[0]].Outcome.Wrong.First)}
+		return nil, command.Negative(fmt.Sprintf("wrong data at %s; rank %d: %s",
+			command.Count(len(wrong), "rank"), wrong[0], t.Ranks[wrong[0]].Outcome.Wrong.First))
 	}
 	return t, nil
 }

@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // plan returns a job for each algorithm to measure. base holds the part that all jobs share.
-func (c *benchCmd) plan(ctx context.Context, base *crew.Job, std stdio) ([]crew.Job, error) {
+func (c *benchCmd) plan(ctx context.Context, base *crew.Job, std command.Stdio) ([]crew.Job, error) {
 	row := rowOf(base.Collective)
 	flags := paramFlags{Chunks: c.Chunks, treeFlags: c.treeFlags}
 	flags.dropIdle(row.Name, std)

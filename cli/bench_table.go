@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // benchObject is the object that --json prints for an algorithm. Times are in microseconds: the
@@ -28,7 +29,7 @@ type benchObject struct {
 
 // benchOutput prints results: an object at once, the table at the end.
 type benchOutput struct {
-	std   stdio
+	std   command.Stdio
 	json  bool
 	table *tabwriter.Writer // nil until the first result
 }
@@ -92,12 +93,12 @@ func (o *benchOutput) start(j *crew.Job, t *crew.Tally) {
 	if rowOf(op.collective).Blocks != nil {
 		of = " of " + lengths(j)
 	}
-	times, unit := count(j.Iterations, "iteration"), "µs"
+	times, unit := command.Count(j.Iterations, "iteration"), "µs"
 	if op.Loop {
-		times, unit = fmt.Sprintf("%s of %s", count(crew.Loops, "loop"), count(j.Iterations, "message")), "µs a message"
+		times, unit = fmt.Sprintf("%s of %s", command.Count(crew.Loops, "loop"), command.Count(j.Iterations, "message")), "µs a message"
 	}
 	fmt.Fprintf(o.std.Out, "%s%s, %s over %s%s, %s; %s, of the slowest rank%s\n",
-		j.Operation.Name, of, count(j.Params.Ranks, "rank"), j.Link.Transport, keyOf(&j.Link).suffix(), times, unit, copyWords(j, t))
+		j.Operation.Name, of, command.Count(j.Params.Ranks, "rank"), j.Link.Transport, keyOf(&j.Link).suffix(), times, unit, copyWords(j, t))
 	o.table = tabwriter.NewWriter(o.std.Out, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(o.table, "algorithm\tmean\tmin\tmedian\tp90\tp99\tmax\t")
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/words"
 )
 
@@ -74,7 +76,7 @@ Hosts must let through TCP connections to one port, that of --listen.
 
 Transports:
 
-` + table([][2]string{
+` + command.Table([][2]string{
 		{cast.Auto, "mcast if it works at all of several hosts, else tcp"},
 		{cast.Multicast, "UDP multicast; lost parts come by TCP"},
 		{cast.Chain, "TCP, along a chain of the hosts"},
@@ -89,6 +91,14 @@ Examples:
   tar c . | schedgen cast - node01 node02 --exec 'tar x -C /data'
   schedgen cast --serve model.bin --expect 40 --key-file key
   schedgen cast model.bin -w 'node[01-40]' --call --key-file key`
+}
+
+// UnknownFlag explains options of ssh, which people give to a program that calls ssh.
+func (*castCmd) UnknownFlag(flag string) string {
+	if len(flag) == 2 && strings.Contains("pilFJo", flag[1:]) {
+		return fmt.Sprintf("if it is an option of ssh, write --ssh 'ssh %s …'", flag)
+	}
+	return ""
 }
 
 // check checks the flags, and returns the hosts.
@@ -150,7 +160,7 @@ func (c *castCmd) expected() string {
 }
 
 // Run sends, and prints the result.
-func (c *castCmd) Run(ctx context.Context, std stdio) error {
+func (c *castCmd) Run(ctx context.Context, std command.Stdio) error {
 	hosts, err := c.check(std.In)
 	if err != nil {
 		return err
@@ -186,7 +196,7 @@ func (c *castCmd) Run(ctx context.Context, std stdio) error {
 }
 
 // send sends to the named hosts, or to the receivers that come.
-func (c *castCmd) send(ctx context.Context, hosts []string, p *cast.Payload, o cast.Options, std stdio) (result *cast.Result, err error) {
+func (c *castCmd) send(ctx context.Context, hosts []string, p *cast.Payload, o cast.Options, std command.Stdio) (result *cast.Result, err error) {
 	var programs *remote.Programs
 	if len(hosts) > 0 && !c.Call {
 		if programs, err = c.programs(); err != nil {
@@ -206,7 +216,7 @@ func (c *castCmd) send(ctx context.Context, hosts []string, p *cast.Payload, o c
 		result, err = cast.Serve(ctx, l, c.Expect, p, o)
 	}
 	if result == nil && err != nil {
-		return nil, failed(err)
+		return nil, command.Failed(err)
 	}
 	return result, err
 }
@@ -226,7 +236,7 @@ func (c *castCmd) ssh() remote.Config {
 }
 
 // payload returns the files or the stream to send.
-func (c *castCmd) payload(ctx context.Context, std stdio) (*cast.Payload, error) {
+func (c *castCmd) payload(ctx context.Context, std command.Stdio) (*cast.Payload, error) {
 	if c.What == "-" {
 		return cast.FromReader(c.What, &patientReader{ctx: ctx, r: std.In}), nil
 	}
@@ -234,11 +244,11 @@ func (c *castCmd) payload(ctx context.Context, std stdio) (*cast.Payload, error)
 	if err != nil {
 		return nil, err
 	}
-	return await(ctx, func() (*cast.Payload, error) { return cast.FilesOf(ctx, c.files, o) })
+	return command.Await(ctx, func() (*cast.Payload, error) { return cast.FilesOf(ctx, c.files, o) })
 }
 
 // skipped prints that an entry is not sent.
-func (c *castCmd) skipped(std stdio, why error) {
+func (c *castCmd) skipped(std command.Stdio, why error) {
 	line := fmt.Sprintf("skipped: %v", why)
 	if c.lines == nil { // nothing else prints at the same time
 		fmt.Fprintln(std.Err, line)
@@ -248,7 +258,7 @@ func (c *castCmd) skipped(std stdio, why error) {
 }
 
 // rehearse prints what would be sent, and to which hosts.
-func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload, std stdio) (err error) {
+func (c *castCmd) rehearse(ctx context.Context, hosts []string, p *cast.Payload, std command.Stdio) (err error) {
 	plan := &castPlan{What: p.Name, Totals: p.Totals, Receivers: max(c.Expect, len(hosts))}
 	if len(hosts) > 0 && !c.Call {
 		programs, err := c.programs()
@@ -280,7 +290,7 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	if len(p.buf) < len(b) {
 		p.buf = make([]byte, len(b))
 	}
-	n, err := await(p.ctx, func() (int, error) { return p.r.Read(p.buf[:len(b)]) })
+	n, err := command.Await(p.ctx, func() (int, error) { return p.r.Read(p.buf[:len(b)]) })
 	copy(b, p.buf[:n])
 	return n, err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
@@ -72,7 +73,7 @@ func TestCastSkips(t *testing.T) {
 	args := []string{top + "/app", top + "/conf", "good", "blocked", "--to", "~/data", "--exclude", "*.log"}
 
 	code, out, said := overSSH(t, s, append(args, "--dry-run")...).wait()
-	require.Equal(t, exitNo, code, said)
+	require.Equal(t, command.No, code, said)
 	require.Contains(t, out, top+"/app and 1 more to 2 receivers: 4 entries, 2 B\n")
 	for _, said := range []string{said} {
 		require.Contains(t, said, "skipped: "+top+"/app/pipe: a named pipe cannot be sent\n")
@@ -81,7 +82,7 @@ func TestCastSkips(t *testing.T) {
 	}
 
 	code, out, said = overSSH(t, s, append(args, "--json")...).wait()
-	require.Equal(t, exitNo, code, said)
+	require.Equal(t, command.No, code, said)
 	var end cast.Result
 	require.NoError(t, json.Unmarshal([]byte(out), &end), out)
 	require.EqualValues(t, 2, end.Skipped)
@@ -155,7 +156,7 @@ func TestCastUpdate(t *testing.T) {
 	// If more entries than allowed would be deleted, none is, and the host fails.
 	sow(t, one.Home, map[string]string{"data/1": "", "data/2": "", "data/3": "", "data/4": ""})
 	code, out, _ = overSSH(t, s, append(args, "empty")...).wait()
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.No, code)
 	all := outcomeOf(t, out)
 	require.Contains(t, all["one"].Reason, "too many entries would be deleted: more than 3; none was")
 	require.True(t, all["two"].Done)
@@ -176,7 +177,7 @@ func TestCastChecksum(t *testing.T) {
 	sow(t, differs.Home, map[string]string{"data/a": "text", "data/d/b": "WORDS"})
 	args := []string{from + "/", "same", "differs", "empty", "nosuch.invalid", "--to", "data", "--dry-run", "--checksum"}
 	code, out, said := overSSH(t, s, args...).wait()
-	require.Equal(t, exitNo, code, said)
+	require.Equal(t, command.No, code, said)
 	require.Contains(t, out, ": 9 B compared at 3 hosts\n  same: lacks nothing\n  differs: lacks 5 B in 1 file: d/b\n  empty: lacks 9 B in 2 files: a, d/b\n  nosuch.invalid: ")
 	require.NoDirExists(t, filepath.Join(empty.Home, "data"))
 	require.Equal(t, "WORDS", reap(t, filepath.Join(differs.Home, "data"))["d/b"])
@@ -206,7 +207,7 @@ func TestCastUnasked(t *testing.T) {
 			require.Zero(t, code, said)
 			require.Equal(t, map[string]string{"l": "-> /etc"}, reap(t, to))
 		} else {
-			require.Equal(t, exitNo, code)
+			require.Equal(t, command.No, code)
 			require.Contains(t, said, "write l: not accepted at this host: a link that may lead out of what is sent")
 			require.Empty(t, reap(t, to))
 		}
@@ -241,10 +242,10 @@ func TestCastFilesFlags(t *testing.T) {
 		"--exclude, --include: not": {"--exclude", "[a"},
 	} {
 		code, _, said := startCast(t, append([]string{"cast", file, "host", "--to", "x", "--dry-run"}, args...)...).wait()
-		require.Equal(t, exitBad, code, said)
+		require.Equal(t, command.Bad, code, said)
 		require.Contains(t, said, want)
 	}
 	code, _, said := startCast(t, "cast", "-", "host", "--exec", "cat", "--owner").wait()
-	require.Equal(t, exitBad, code)
+	require.Equal(t, command.Bad, code)
 	require.Contains(t, said, "--owner: is for files, but a stream is sent")
 }

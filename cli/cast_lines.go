@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // castNews holds the flags that say how much is printed.
@@ -30,7 +31,7 @@ func (n *castNews) check() error {
 // castLines prints the events of a cast as lines. On a terminal, a status line or a progress bar is
 // below them.
 type castLines struct {
-	std      stdio
+	std      command.Stdio
 	out      io.Writer // for the output of commands
 	terminal bool      // the standard error is a terminal, and gets a status line
 	news     castNews
@@ -44,8 +45,8 @@ type castLines struct {
 
 // newCastLines returns a printer. It makes the directory of the logs if there are to be logs. The
 // caller must close the printer.
-func newCastLines(std stdio, asJSON bool, news castNews) (*castLines, error) {
-	l := &castLines{std: std, out: std.Out, terminal: isTerminal(std.Err) && !news.Quiet, news: news, bar: new(castProgress), logs: map[string]*os.File{}}
+func newCastLines(std command.Stdio, asJSON bool, news castNews) (*castLines, error) {
+	l := &castLines{std: std, out: std.Out, terminal: command.IsTerminal(std.Err) && !news.Quiet, news: news, bar: new(castProgress), logs: map[string]*os.File{}}
 	if asJSON { // the standard output is for the object
 		l.out = std.Err
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // printed is a writer that passes on what a process prints, line by line.
@@ -46,27 +47,30 @@ func TestSaysWhyItWaits(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { silent.Close() })
 	gone := refusing(t)
-	receive := func(at string) func(context.Context, stdio) error {
+	receive := func(at string) func(context.Context, command.Stdio) error {
 		return (&receiveCmd{From: at, To: t.TempDir()}).Run
 	}
 	serve := &castCmd{What: "cast_notice_test.go", Serve: true, Expect: 2, castLink: castLink{Transport: cast.Auto}}
 	serve.Listen = "127.0.0.1:0"
-	rank := func(ctx context.Context, std stdio) error {
+	rank := func(ctx context.Context, std command.Stdio) error {
 		args := strings.Fields("rank bcast -p 2 --rank 1 --size 1KiB --coordinator " + gone)
-		return parseAndRun(ctx, args, std)
+		if code := schedgen.Run(ctx, args, std); code != command.Good {
+			return fmt.Errorf("exit code %d", code)
+		}
+		return nil
 	}
-	for want, run := range map[string]func(context.Context, stdio) error{
+	for want, run := range map[string]func(context.Context, command.Stdio) error{
 		"^schedgen: rank 1 of 2 waits: rank 0 has not come: reach the coordinator at " + gone + ": .*connection refused\n$": rank,
-		"waiting for 2s: the sender at " + gone + " cannot be reached so far: .*connection refused":                         receive(gone),
-		"waiting for 2s: the sender at .* the process there accepts connections, but has not answered":                      receive(silent.Addr().String()),
-		`waiting for 2s: no receiver has come to 127.0.0.1:\d+: start "schedgen receive --from HOST:\d+ --to DIR"`:          serve.Run,
+		`waiting for \d+s: the sender at ` + gone + ` cannot be reached so far: .*connection refused`:                       receive(gone),
+		`waiting for \d+s: the sender at .* the process there accepts connections, but has not answered`:                    receive(silent.Addr().String()),
+		`waiting for \d+s: no receiver has come to 127.0.0.1:\d+: start "schedgen receive --from HOST:\d+ --to DIR"`:        serve.Run,
 	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithCancel(context.Background())
 			out, over := &printed{make(chan string, 100)}, make(chan error)
 			go func() {
-				over <- run(ctx, stdio{In: os.Stdin, Out: io.Discard, Err: out, Getenv: func(string) string { return "" }})
+				over <- run(ctx, command.Stdio{In: os.Stdin, Out: io.Discard, Err: out, Getenv: func(string) string { return "" }})
 			}()
 			line := ""
 			for !strings.Contains(line, "waiting for") && !strings.Contains(line, " waits: ") {

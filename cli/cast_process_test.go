@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // castProcess is a process that sends or receives.
@@ -122,7 +123,7 @@ func TestCastOutlivesReceiver(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, sender.in.Close())
 	code, out, said := sender.wait()
-	require.Equal(t, exitNo, code, said)
+	require.Equal(t, command.No, code, said)
 	var o cast.Result
 	require.NoError(t, json.Unmarshal([]byte(out), &o))
 	require.Len(t, o.Receivers, 5)
@@ -142,10 +143,10 @@ func TestCastOutlivesReceiver(t *testing.T) {
 	require.Equal(t, -1, code)
 	require.NoError(t, stopped.cmd.Process.Signal(syscall.SIGCONT))
 	code, out, said = stopped.wait()
-	require.Equal(t, exitNo, code, said)
+	require.Equal(t, command.No, code, said)
 	require.NotContains(t, out, "whole", "the others have gone on without it")
 	code, out, said = quitter.wait()
-	require.Equal(t, exitInterrupted, code, said)
+	require.Equal(t, command.Interrupted, code, said)
 	require.NotContains(t, out, "whole", "its command was killed")
 }
 
@@ -164,10 +165,10 @@ func TestCastInterrupted(t *testing.T) {
 	}
 	require.NoError(t, sender.cmd.Process.Signal(os.Interrupt))
 	code, _, said := sender.wait()
-	require.Equal(t, exitInterrupted, code, said)
+	require.Equal(t, command.Interrupted, code, said)
 	for _, c := range all {
 		code, out, said := c.wait()
-		require.Equal(t, exitNo, code, said)
+		require.Equal(t, command.No, code, said)
 		require.NotContains(t, out, "whole", "its command was killed")
 		require.Contains(t, said, "the sender is gone")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/cast/remote"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/version"
 )
 
@@ -25,7 +26,7 @@ func (s *castStart) programs() (all *remote.Programs, err error) {
 			err = errors.Join(err, all.Close())
 		}
 	}()
-	release := version.Release(buildInfo())
+	release := version.Release(command.BuildInfo())
 	files := besides(release)
 	if s.Receiver != "" {
 		files = []string{s.Receiver}

@@ -8,6 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/words"
 )
 
@@ -24,11 +25,11 @@ type castProgress struct {
 const barRoom = 40
 
 // newCastProgress returns a bar, which is shown only on a terminal. total is -1 if it is not known.
-func newCastProgress(std stdio, total int64, doing string, names []string) *castProgress {
-	if !isTerminal(std.Err) {
+func newCastProgress(std command.Stdio, total int64, doing string, names []string) *castProgress {
+	if !command.IsTerminal(std.Err) {
 		return &castProgress{}
 	}
-	room := max(widthOf(std.Err)-barRoom, len(doing))
+	room := max(command.WidthOf(std.Err)-barRoom, len(doing))
 	return &castProgress{doing: doing, names: names, room: room, bar: progressbar.NewOptions64(max(total, -1),
 		progressbar.OptionSetWriter(std.Err),
 		progressbar.OptionSetDescription(doing),

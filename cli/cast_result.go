@@ -9,12 +9,13 @@ import (
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/pack"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/words"
 )
 
 // finish prints the result of a cast, and returns the error of the command. err is the sender's
 // error.
-func (c *castCmd) finish(ctx context.Context, r *cast.Result, std stdio, err error) error {
+func (c *castCmd) finish(ctx context.Context, r *cast.Result, std command.Stdio, err error) error {
 	bad := int64(r.Failed())
 	if c.JSON {
 		if err := writeJSON(std.Out, r, ""); err != nil {
@@ -33,9 +34,9 @@ func (c *castCmd) finish(ctx context.Context, r *cast.Result, std stdio, err err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return failed(err)
+		return command.Failed(err)
 	case bad > 0:
-		return failed(fmt.Errorf("%s of %d failed", words.Count(bad, "receiver", "receivers"), len(r.Receivers)))
+		return command.Failed(fmt.Errorf("%s of %d failed", words.Count(bad, "receiver", "receivers"), len(r.Receivers)))
 	}
 	return skipsFail(r.Skipped)
 }
@@ -45,7 +46,7 @@ func skipsFail(n int64) error {
 	if n == 0 {
 		return nil
 	}
-	return failed(fmt.Errorf("%s skipped; --exclude leaves entries out on purpose, --links or --copy-links sends links", words.Count(n, "entry was", "entries were")))
+	return command.Failed(fmt.Errorf("%s skipped; --exclude leaves entries out on purpose, --links or --copy-links sends links", words.Count(n, "entry was", "entries were")))
 }
 
 // comparedWords says what each host lacks.
@@ -126,7 +127,7 @@ type castPlan struct {
 }
 
 // print prints the plan. It returns an error if hosts would get nothing.
-func (p *castPlan) print(std stdio, asJSON bool) error {
+func (p *castPlan) print(std command.Stdio, asJSON bool) error {
 	if err := p.write(std, asJSON); err != nil {
 		return err
 	}
@@ -137,12 +138,12 @@ func (p *castPlan) print(std stdio, asJSON bool) error {
 		}
 	}
 	if bad > 0 {
-		return failed(fmt.Errorf("%s of %d would get nothing", words.Count(bad, "host", "hosts"), len(p.Hosts)))
+		return command.Failed(fmt.Errorf("%s of %d would get nothing", words.Count(bad, "host", "hosts"), len(p.Hosts)))
 	}
 	return skipsFail(p.Skipped)
 }
 
-func (p *castPlan) write(std stdio, asJSON bool) error {
+func (p *castPlan) write(std command.Stdio, asJSON bool) error {
 	if asJSON {
 		return writeJSON(std.Out, p, "")
 	}

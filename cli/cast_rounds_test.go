@@ -16,6 +16,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
@@ -109,7 +110,7 @@ func TestCastWaits(t *testing.T) {
 	path, _ := fileOf(t, 1<<16)
 	sender := startCast(t, "cast", "--serve", path, "--expect", "3", "--wait", "10ms", "--listen", "127.0.0.1:0", "--json")
 	code, out, said := sender.wait()
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.No, code)
 	require.Empty(t, out)
 	require.Contains(t, said, "nobody has come")
 }
@@ -143,7 +144,7 @@ func TestCastOutlivesGuest(t *testing.T) {
 			for i, c := range others {
 				c.has(filepath.Join(dirs[i], "file"), text)
 			}
-			o, _ := sender.ended(exitNo)
+			o, _ := sender.ended(command.No)
 			require.Len(t, o.Receivers, 3)
 			for _, r := range o.Receivers {
 				require.Equal(t, r.Name != "victim", r.Done, "%+v", r)

@@ -17,6 +17,7 @@ import (
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
 	"github.com/schedgen/schedgen/internal/buildtest"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
@@ -107,9 +108,9 @@ func TestCastThen(t *testing.T) {
 	s := sshdtest.Start(t, node(t, "good", false), node(t, "bad", false))
 	path, _ := fileOf(t, 1<<16)
 	logs := filepath.Join(t.TempDir(), "logs")
-	const command = `wc -c <file; echo aside >&2; case $PWD in *bad/data) exit 3; esac`
-	code, out, said := overSSHAlone(t, s, path, "good", "bad", "--to", "data", "--then", command, "--log-dir", logs, "-v").wait()
-	require.Equal(t, exitNo, code, said)
+	const count = `wc -c <file; echo aside >&2; case $PWD in *bad/data) exit 3; esac`
+	code, out, said := overSSHAlone(t, s, path, "good", "bad", "--to", "data", "--then", count, "--log-dir", logs, "-v").wait()
+	require.Equal(t, command.No, code, said)
 	for _, name := range []string{"good", "bad"} {
 		require.Contains(t, out, name+": 65536\n")
 		require.Contains(t, said, name+": aside\n")
@@ -129,7 +130,7 @@ func TestCastThen(t *testing.T) {
 	require.Empty(t, out)
 	require.NotContains(t, said, "installed")
 	code, out, _ = overSSHAlone(t, s, path, "bad", "--to", "data", "--then", "exit 4", "--json").wait()
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.No, code)
 	r := resultOf(t, out)
 	require.True(t, r.Receivers[0].Done)
 	require.Equal(t, "--then: exit status 4", r.Receivers[0].Command)
@@ -145,7 +146,7 @@ func TestCastWordsOfFailure(t *testing.T) {
 	writing(t, filepath.Join(s.Hosts[0].Home, "data"))
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
 	code, out, said := p.wait()
-	require.Equal(t, exitInterrupted, code, said)
+	require.Equal(t, command.Interrupted, code, said)
 	require.Regexp(t, `^\S+: interrupted after [0-9.]+ s by (chain|multicast): 0 of 3 receivers got it\n`, out)
 	require.NotRegexp(t, `context canceled|epoch|rank|MiB/s`, out+said)
 	require.Equal(t, 1, strings.Count(out+said, "Permission denied"), "%s%s", out, said)
@@ -163,7 +164,7 @@ func TestCastHostKeys(t *testing.T) {
 	path, _ := fileOf(t, 1<<10)
 	reason := func() string {
 		code, out, said := startCast(t, "cast", "--ssh", strict, path, "one", "--to", "data", "--json").wait()
-		require.Equal(t, exitNo, code, said)
+		require.Equal(t, command.No, code, said)
 		return outcomeOf(t, out)["one"].Reason
 	}
 	unknown := reason()
@@ -213,7 +214,7 @@ func TestCastSystemd(t *testing.T) {
 	require.Equal(t, string(text), string(got))
 	require.NoError(t, service.Process.Signal(os.Interrupt))
 	_ = service.Wait() // the exit code says it
-	require.Equal(t, exitInterrupted, service.ProcessState.ExitCode())
+	require.Equal(t, command.Interrupted, service.ProcessState.ExitCode())
 }
 
 // The delivered units of systemd have flags and a port that the command accepts. They run as an
@@ -229,11 +230,11 @@ func TestSystemdUnits(t *testing.T) {
 	for _, u := range units {
 		text, err := os.ReadFile(filepath.Join(from, u.Name()))
 		require.NoError(t, err)
-		if command := unitLine(t, string(text), "ExecStart=/usr/local/bin/schedgen "); strings.HasSuffix(u.Name(), ".service") {
-			words := strings.Fields(command)
-			parser, err := newParser(grammar(words), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+		if line := unitLine(t, string(text), "ExecStart=/usr/local/bin/schedgen "); strings.HasSuffix(u.Name(), ".service") {
+			words := strings.Fields(line)
+			parser, err := schedgen.Parser(schedgen.Grammar(words), command.Stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 			require.NoError(t, err)
-			_, err = parser.Parse(strings.Fields(strings.NewReplacer("${MANAGER}", "embedded://10.0.0.1:7100", "%i", "prices").Replace(command)))
+			_, err = parser.Parse(strings.Fields(strings.NewReplacer("${MANAGER}", "embedded://10.0.0.1:7100", "%i", "prices").Replace(line)))
 			require.NoError(t, err, u.Name())
 			require.NotEqual(t, "root", unitLine(t, string(text), "User="))
 			require.NotEmpty(t, unitLine(t, string(text), "User="))
@@ -297,6 +298,6 @@ func TestCastCalls(t *testing.T) {
 	}
 	require.NoError(t, standing.cmd.Process.Signal(os.Interrupt))
 	code, _, said := standing.wait()
-	require.Equal(t, exitInterrupted, code, said)
+	require.Equal(t, command.Interrupted, code, said)
 	require.Equal(t, 2, strings.Count(said, "called by 127.0.0.1:"), said)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/remote/sshdtest"
 	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
@@ -147,7 +148,7 @@ func TestCastOverSSHToFew(t *testing.T) {
 		args = append(args, name)
 	}
 	code, out, said := overSSH(t, s, args...).wait()
-	require.Equal(t, exitNo, code, said)
+	require.Equal(t, command.No, code, said)
 	all := outcomeOf(t, out)
 	require.Len(t, all, len(reasons))
 	for name, want := range reasons {
@@ -159,12 +160,12 @@ func TestCastOverSSHToFew(t *testing.T) {
 	}
 
 	code, out, _ = overSSH(t, s, file, "--to", "data", "--strict", "--json", "good", "stranger").wait()
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.No, code)
 	all = outcomeOf(t, out)
 	require.Contains(t, all["good"].Reason, "stranger: ")
 	require.Contains(t, all["stranger"].Reason, "Permission denied")
 	code, out, _ = overSSH(t, s, file, "--to", "data", "stranger").wait()
-	require.Equal(t, exitNo, code)
+	require.Equal(t, command.No, code)
 	require.Regexp(t, `model: failed: 0 of 1 receiver got it\n  stranger: .*Permission denied`, out)
 }
 
@@ -249,7 +250,7 @@ func TestCastOverSSHEnds(t *testing.T) {
 			<-logged
 			_ = p.cmd.Wait() // the exit code tells the error
 			if signal == os.Interrupt {
-				require.Equal(t, exitInterrupted, p.cmd.ProcessState.ExitCode())
+				require.Equal(t, command.Interrupted, p.cmd.ProcessState.ExitCode())
 			}
 		})
 	}
@@ -278,7 +279,7 @@ func TestCastOverSSHOutlivesReceiver(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	require.NoError(t, p.in.Close())
 	code, out, said := p.wait()
-	require.Equal(t, exitNo, code, said)
+	require.Equal(t, command.No, code, said)
 	all := outcomeOf(t, out)
 	require.True(t, all["other"].Done)
 	require.Contains(t, all["victim"].Reason, "lost: ")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/version"
 	"github.com/schedgen/schedgen/ir"
@@ -31,7 +33,7 @@ func invoke(ctx context.Context, in io.Reader, args ...string) (code int, stdout
 // runHere runs a command line in this process, with an input and an environment.
 func runHere(ctx context.Context, args []string, in io.Reader, getenv func(string) string) (code int, stdout, stderr string) {
 	var out, err output
-	code = run(ctx, args, stdio{In: in, Out: &out, Err: &err, Getenv: getenv})
+	code = schedgen.Run(ctx, args, command.Stdio{In: in, Out: &out, Err: &err, Getenv: getenv})
 	return code, out.String(), err.String()
 }
 
@@ -64,7 +66,7 @@ func TestInterruptWhileReading(t *testing.T) {
 	}()
 	tell := sync.OnceFunc(func() { close(read) })
 	code, stdout, stderr := invoke(ctx, signalling{in, tell}, "verify", "-")
-	require.Equal(t, exitInterrupted, code)
+	require.Equal(t, command.Interrupted, code)
 	require.Empty(t, stdout)
 	require.Equal(t, "schedgen: interrupted\n", stderr)
 }
@@ -105,9 +107,9 @@ func TestInterruptWhilePrinting(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var stderr bytes.Buffer
 	out := writeFunc(func(p []byte) (int, error) { cancel(); return len(p), nil })
-	code := run(ctx, []string{"verify", "bcast/chain", "-p", "1..100000"},
-		stdio{Out: out, Err: &stderr, Getenv: os.Getenv})
-	require.Equal(t, exitInterrupted, code)
+	code := schedgen.Run(ctx, []string{"verify", "bcast/chain", "-p", "1..100000"},
+		command.Stdio{Out: out, Err: &stderr, Getenv: os.Getenv})
+	require.Equal(t, command.Interrupted, code)
 	require.Equal(t, "schedgen: interrupted\n", stderr.String())
 }
 
@@ -124,8 +126,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		{"cost", "bcast/chain", "-p", "4"}, {"cost", "bcast/chain", "-p", "4", "--json"}, {"cost", "bcast/chain", "-p", "4", "--per-rank"},
 	} {
 		var stderr bytes.Buffer
-		code := run(t.Context(), args, stdio{Out: full, Err: &stderr, Getenv: os.Getenv})
-		require.Equal(t, exitBad, code, args)
+		code := schedgen.Run(t.Context(), args, command.Stdio{Out: full, Err: &stderr, Getenv: os.Getenv})
+		require.Equal(t, command.Bad, code, args)
 		require.Contains(t, stderr.String(), "disk full", args)
 	}
 }
@@ -171,7 +173,7 @@ func TestFailedWriteLeavesTheOldFile(t *testing.T) {
 	file := filepath.Join(dir, "out")
 	require.NoError(t, os.WriteFile(file, []byte("old"), 0o640))
 	cause := errors.New("no more")
-	err := writeFile("output", file, func(w io.Writer) error {
+	err := command.WriteFile("output", file, func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Repeat("new", 10_000))
 		return errors.Join(err, cause)
 	})
@@ -188,7 +190,7 @@ func TestReplacedFileKeepsItsMode(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out")
 	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
 	require.NoError(t, os.Chmod(file, 0o604))
-	require.NoError(t, writeFile("output", file, func(w io.Writer) error { return emit.Write(w, "text", tiny(t), emit.Options{}) }))
+	require.NoError(t, command.WriteFile("output", file, func(w io.Writer) error { return emit.Write(w, "text", tiny(t), emit.Options{}) }))
 	info, err := os.Stat(file)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o604), info.Mode())
@@ -206,9 +208,9 @@ func TestColorOnlyOnTerminals(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	require.NoError(t, err)
 	defer f.Close()
-	require.False(t, stdio{Out: f, Getenv: os.Getenv}.color())
-	require.False(t, stdio{Out: &bytes.Buffer{}, Getenv: os.Getenv}.color())
-	require.Equal(t, defaultWidth, stdio{Out: f, Getenv: os.Getenv}.width())
+	require.False(t, command.Stdio{Out: f, Getenv: os.Getenv}.Color())
+	require.False(t, command.Stdio{Out: &bytes.Buffer{}, Getenv: os.Getenv}.Color())
+	require.Equal(t, command.DefaultWidth, command.Stdio{Out: f, Getenv: os.Getenv}.Width())
 }
 
 func TestVersionLine(t *testing.T) {
@@ -269,5 +271,15 @@ func TestJobsCountWhatTheyYield(t *testing.T) {
 			n++
 		}
 		require.Equal(t, n, j.len())
+	}
+}
+
+// The verbs about schedules compute, so all of them show their work and end when interrupted.
+func TestVerbsThatCompute(t *testing.T) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[cli]()) {
+		if f.Tag.Get("group") == "schedules" {
+			_, computes := f.Tag.Lookup("computes")
+			require.True(t, computes, f.Name)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/cli/internal/chart"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -75,29 +76,29 @@ type comparison struct {
 }
 
 // Run prints the table.
-func (c *compareCmd) Run(ctx context.Context, std stdio) error {
+func (c *compareCmd) Run(ctx context.Context, std command.Stdio) error {
 	cmp, err := c.prepare(ctx, std)
 	if err != nil {
 		return err
 	}
-	bar := newProgress(std, len(cmp.ranks)*len(cmp.sizes), "simulating")
+	bar := command.NewProgress(std, len(cmp.ranks)*len(cmp.sizes), "simulating")
 	for _, ranks := range cmp.ranks {
 		for _, bytes := range cmp.sizes {
 			if err := cmp.simulate(ctx, cell{ranks, bytes}); err != nil {
 				return err
 			}
-			bar.advance()
+			bar.Advance()
 		}
 	}
 	if err := cmp.findTurns(ctx); err != nil {
 		return err
 	}
-	bar.clear()
-	return c.write(ctxWriter{ctx, std.Out}, cmp)
+	bar.Clear()
+	return c.write(command.NewWriter(ctx, std.Out), cmp)
 }
 
 // prepare reads the files and checks that all are of one collective.
-func (c *compareCmd) prepare(ctx context.Context, std stdio) (*comparison, error) {
+func (c *compareCmd) prepare(ctx context.Context, std command.Stdio) (*comparison, error) {
 	cmp := &comparison{c: c, time: make(map[cell][]sim.Time)}
 	if c.CSV == "-" && c.Plot == "-" {
 		return nil, errors.New("--plot=-: not with --csv=-, which needs the standard output for itself")
@@ -141,7 +142,7 @@ func (c *compareCmd) prepare(ctx context.Context, std stdio) (*comparison, error
 }
 
 // readAll reads the files, and finds the algorithms.
-func (c *compareCmd) readAll(ctx context.Context, std stdio, cmp *comparison) error {
+func (c *compareCmd) readAll(ctx context.Context, std command.Stdio, cmp *comparison) error {
 	for _, source := range c.Sources {
 		a := sourceArgs{Source: source}
 		x := compared{name: source}
@@ -162,7 +163,7 @@ func (c *compareCmd) readAll(ctx context.Context, std stdio, cmp *comparison) er
 			}
 			row = alg.Row()
 			if c.Chunks != nil && !takes(&alg, "chunks") {
-				std.idle("chunks", source+" does not take it")
+				std.Idle("chunks", source+" does not take it")
 			}
 		}
 		if cmp.of = append(cmp.of, x); len(cmp.of) == 1 {
@@ -229,7 +230,7 @@ func (cmp *comparison) run(ctx context.Context, x *compared, at cell) (sim.Time,
 			return 0, fmt.Errorf("--on-hosts=%d: must be at least 1", config.Hosts)
 		}
 	}
-	r, err := await(ctx, func() (*sim.Result, error) { return sim.Run(programs, config) })
+	r, err := command.Await(ctx, func() (*sim.Result, error) { return sim.Run(programs, config) })
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", x.name, err)
 	}
@@ -310,7 +311,7 @@ func (cmp *comparison) turnsAlong(ctx context.Context, title string, axis []int,
 
 func (c *compareCmd) write(out io.Writer, cmp *comparison) error {
 	if c.CSV != "" {
-		if err := writeTo("csv", c.CSV, out, cmp.writeCSV); err != nil {
+		if err := command.WriteTo("csv", c.CSV, out, cmp.writeCSV); err != nil {
 			return err
 		}
 	}
@@ -401,7 +402,7 @@ func (c *compareCmd) draw(out io.Writer, cmp *comparison) error {
 	name := c.Plot
 	if len(cmp.sizes) > 1 {
 		title := fmt.Sprintf("%s among %d ranks", cmp.row.Name, ranks)
-		if err := writeTo("plot", name, out, cmp.chart(title, "bytes", cmp.sizes, func(n int) cell { return cell{ranks, n} })); err != nil {
+		if err := command.WriteTo("plot", name, out, cmp.chart(title, "bytes", cmp.sizes, func(n int) cell { return cell{ranks, n} })); err != nil {
 			return err
 		}
 		if len(cmp.ranks) == 1 || name == "-" {
@@ -414,7 +415,7 @@ func (c *compareCmd) draw(out io.Writer, cmp *comparison) error {
 	if bytes > 0 {
 		title += fmt.Sprintf(" of %v", byteSize(bytes))
 	}
-	return writeTo("plot", name, out, cmp.chart(title, "ranks", cmp.ranks, func(n int) cell { return cell{n, bytes} }))
+	return command.WriteTo("plot", name, out, cmp.chart(title, "ranks", cmp.ranks, func(n int) cell { return cell{n, bytes} }))
 }
 
 func (cmp *comparison) chart(title, axis string, along []int, at func(int) cell) func(io.Writer) error {

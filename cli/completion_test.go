@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/cli/internal/complete"
+	"github.com/schedgen/schedgen/internal/command/complete"
 	"github.com/schedgen/schedgen/schedule"
 )
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim"
 	"github.com/schedgen/schedgen/verify"
@@ -57,11 +58,11 @@ Examples:
 }
 
 // Run prints the cost of a schedule.
-func (c *costCmd) Run(ctx context.Context, std stdio) error {
+func (c *costCmd) Run(ctx context.Context, std command.Stdio) error {
 	if err := c.networkFlag.load(ctx, std, c.Source); err != nil {
 		return err
 	}
-	out := ctxWriter{ctx, std.Out}
+	out := command.NewWriter(ctx, std.Out)
 	var s *ir.Schedule
 	if c.net != nil && c.isFile() {
 		l, err := c.openSniffed(ctx, std)
@@ -87,7 +88,7 @@ func (c *costCmd) Run(ctx context.Context, std stdio) error {
 			return err
 		}
 	}
-	std.work.does("counting " + c.Source)
+	std.Does("counting " + c.Source)
 	count := func() (*costs, error) {
 		total, ranks, err := verify.CostByRank(s)
 		if err != nil {
@@ -107,7 +108,7 @@ func (c *costCmd) Run(ctx context.Context, std stdio) error {
 		}
 		return &costs{&s.Header, total, ranks, span, linear, net}, nil
 	}
-	all, err := await(ctx, count)
+	all, err := command.Await(ctx, count)
 	if err != nil {
 		return err
 	}

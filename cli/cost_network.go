@@ -9,6 +9,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/network"
@@ -145,7 +146,7 @@ func (c *netCost) line() string {
 	if c == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s, %s", count(len(c.net.Ranks), "rank"), count(len(c.net.Arcs), "arc"))
+	text := fmt.Sprintf("%s, %s", command.Count(len(c.net.Ranks), "rank"), command.Count(len(c.net.Arcs), "arc"))
 	switch {
 	case c.bound == nil:
 		text += "; no bound is known for this collective"
@@ -181,7 +182,7 @@ func (c *netCost) print(w io.Writer) error {
 	}
 	var err error
 	if more := len(busiest) - mostArcs; more > 0 {
-		_, err = fmt.Fprintf(w, "and %s that are no busier\n", count(more, "arc"))
+		_, err = fmt.Fprintf(w, "and %s that are no busier\n", command.Count(more, "arc"))
 	}
 	return err
 }
@@ -246,7 +247,7 @@ func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l looked) error
 	}
 	name := filepath.Base(c.Source)
 	ranks := 0
-	of, err := await(ctx, func() (*netCost, error) {
+	of, err := command.Await(ctx, func() (*netCost, error) {
 		g, err := l.form.read(l.in)
 		if err != nil {
 			return nil, placed(c.Source, err)
@@ -267,7 +268,7 @@ func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l looked) error
 	if c.JSON {
 		return writeJSON(out, foreignObject{name, ranks, of.object()}, "")
 	}
-	if _, err := fmt.Fprintf(out, "%s, %s of %s\n%s", name, l.form.name, count(ranks, "rank"), of.line()); err != nil {
+	if _, err := fmt.Fprintf(out, "%s, %s of %s\n%s", name, l.form.name, command.Count(ranks, "rank"), of.line()); err != nil {
 		return err
 	}
 	return of.print(out)

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir/chakra"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/ir/goal"
@@ -13,7 +14,7 @@ import (
 
 // rewrite prints a file of another program as GOAL or as traces of Chakra. No other format can hold
 // its operations, which are not rules.
-func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
+func (c *emitCmd) rewrite(ctx context.Context, std command.Stdio, l looked) error {
 	switch {
 	case !showsRun(c.Format):
 		return fmt.Errorf("%s is %s, which can be written in formats goal and chakra only", c.Source, l.form.name)
@@ -34,7 +35,7 @@ func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
 	if unit < 1 {
 		return fmt.Errorf("--size=%d: must be at least 1, because LogGOPSim crashes on messages of no bytes", unit)
 	}
-	g, err := await(ctx, func() (*dag.Graph, error) { return l.form.read(l.in) })
+	g, err := command.Await(ctx, func() (*dag.Graph, error) { return l.form.read(l.in) })
 	if err != nil {
 		return placed(c.Source, err)
 	}
@@ -47,7 +48,7 @@ func (c *emitCmd) rewrite(ctx context.Context, std stdio, l looked) error {
 		})
 	}
 	write := func(w io.Writer) error {
-		w = ctxWriter{ctx, w}
+		w = command.NewWriter(ctx, w)
 		if _, err := fmt.Fprintf(w, "// made by: %s\n", c.command()); err != nil {
 			return err
 		}

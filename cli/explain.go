@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
@@ -60,7 +61,7 @@ func explainable() (names []string) {
 }
 
 // Run explains.
-func (c *explainCmd) Run(ctx context.Context, std stdio) error {
+func (c *explainCmd) Run(ctx context.Context, std command.Stdio) error {
 	at, from, err := c.situation(ctx, std)
 	if err != nil {
 		return err
@@ -75,8 +76,8 @@ func (c *explainCmd) Run(ctx context.Context, std stdio) error {
 	}
 	machine.Near = (*loggp.Params)(c.Near)
 	e := &explanation{at: at, from: from, machine: machine, notes: notes}
-	std.work.does("comparing the algorithms of " + c.Collective)
-	_, err = await(ctx, func() (any, error) {
+	std.Does("comparing the algorithms of " + c.Collective)
+	_, err = command.Await(ctx, func() (any, error) {
 		if err := e.decide(rules, c.Algorithm); err != nil {
 			return nil, err
 		}
@@ -92,7 +93,7 @@ func (c *explainCmd) Run(ctx context.Context, std stdio) error {
 }
 
 // rules returns the rules and the notes of their reader.
-func (c *explainCmd) rules(std stdio) (*selection.Rules, []selection.Note, error) {
+func (c *explainCmd) rules(std command.Stdio) (*selection.Rules, []selection.Note, error) {
 	name, from := c.rulesFile(std.Getenv)
 	rules, notes, err := anyRules(name, std)
 	if err != nil {
@@ -102,7 +103,7 @@ func (c *explainCmd) rules(std stdio) (*selection.Rules, []selection.Note, error
 }
 
 // situation resolves the flags as run does. from tells what chose the transport.
-func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, from string, err error) {
+func (c *explainCmd) situation(ctx context.Context, std command.Stdio) (at situation, from string, err error) {
 	if c.Ranks == nil {
 		return at, "", errNoRanks
 	}
@@ -116,7 +117,7 @@ func (c *explainCmd) situation(ctx context.Context, std stdio) (at situation, fr
 	row, size := rowOf(c.Collective), int64(0)
 	switch {
 	case c.Size != nil && row.Blocks == nil:
-		std.idle("size", noMessage(row.Name))
+		std.Idle("size", noMessage(row.Name))
 	case hasMessage(row) && c.Size != nil:
 		size = int64(*c.Size)
 	case hasMessage(row):

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
 )
@@ -68,14 +69,14 @@ func TestExplainKnowsSimulatedHosts(t *testing.T) {
 }
 
 // quiet returns streams with no input and no environment. It discards errors.
-func quiet(out *bytes.Buffer) stdio {
-	return stdio{In: strings.NewReader(""), Out: out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }}
+func quiet(out *bytes.Buffer) command.Stdio {
+	return command.Stdio{In: strings.NewReader(""), Out: out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }}
 }
 
 // parsed returns what a verb of the command line is after parsing.
 func parsed(t *testing.T, verb, line string) any {
 	args := append([]string{verb}, strings.Fields(line)...)
-	parser, err := newParser(grammar(args), quiet(new(bytes.Buffer)), func(int) {})
+	parser, err := schedgen.Parser(schedgen.Grammar(args), quiet(new(bytes.Buffer)), func(int) {})
 	require.NoError(t, err)
 	at, err := parser.Parse(args)
 	require.NoError(t, err)

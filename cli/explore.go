@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/explore"
@@ -88,7 +89,7 @@ Examples:
 }
 
 // Run explores the calls that the arguments name and prints the result.
-func (c *exploreCmd) Run(ctx context.Context, std stdio) error {
+func (c *exploreCmd) Run(ctx context.Context, std command.Stdio) error {
 	calls, h, err := c.calls(ctx, std)
 	if err != nil {
 		return err
@@ -97,23 +98,23 @@ func (c *exploreCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	bar := newSpinner(std, "exploring")
+	bar := command.NewSpinner(std, "exploring")
 	o.Progress = func(r explore.Report) {
-		bar.describe(fmt.Sprintf("exploring: %d states, depth %d", r.States, r.Depth))
+		bar.Describe(fmt.Sprintf("exploring: %d states, depth %d", r.States, r.Depth))
 	}
 	r, err := explore.Run(ctx, o)
-	bar.clear()
+	bar.Clear()
 	if err != nil {
 		return err
 	}
-	out := ctxWriter{ctx, std.Out}
+	out := command.NewWriter(ctx, std.Out)
 	if c.JSON {
 		err = writeJSON(out, exploredObject(h, len(calls), &r), "")
 	} else {
 		err = c.print(out, h, len(calls), &r)
 	}
 	if err == nil && r.Violation != nil {
-		return &noError{"a check has failed"}
+		return command.Negative("a check has failed")
 	}
 	return err
 }
@@ -143,7 +144,7 @@ func (c *exploreCmd) options(ranks int, calls []explore.Call) (explore.Options, 
 }
 
 // calls returns the calls of each rank, in order, and the header of the first.
-func (c *exploreCmd) calls(ctx context.Context, std stdio) ([]explore.Call, *ir.Header, error) {
+func (c *exploreCmd) calls(ctx context.Context, std command.Stdio) ([]explore.Call, *ir.Header, error) {
 	if c.Operations < 1 || c.Operations > explore.MaxCalls {
 		return nil, nil, fmt.Errorf("--operations=%d: must be in 1..%d", c.Operations, explore.MaxCalls)
 	}
@@ -193,7 +194,7 @@ func (c *exploreCmd) calls(ctx context.Context, std stdio) ([]explore.Call, *ir.
 }
 
 // inPlace makes the calls that fold write results over contributions.
-func inPlace(calls []explore.Call, std stdio) error {
+func inPlace(calls []explore.Call, std command.Stdio) error {
 	some := false
 	for i := range calls {
 		c := &calls[i]
@@ -207,7 +208,7 @@ func inPlace(calls []explore.Call, std stdio) error {
 		some, c.InPlace, c.NoCopy = true, true, report.Terms.InPlace
 	}
 	if !some {
-		std.idle("in-place", "no call folds contributions")
+		std.Idle("in-place", "no call folds contributions")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // foldFlags are the flags for the operation and the type of folds.
@@ -40,7 +41,7 @@ func wholeElements(j *crew.Job, flag string, n int64) error {
 	}
 	k, err := j.Fold.Fold()
 	if err == nil && n%int64(k.Element) != 0 {
-		err = fmt.Errorf("%s=%v: elements of type %s have %s", flag, byteSize(n), j.Fold.Type, count(k.Element, "byte"))
+		err = fmt.Errorf("%s=%v: elements of type %s have %s", flag, byteSize(n), j.Fold.Type, command.Count(k.Element, "byte"))
 	}
 	return err
 }

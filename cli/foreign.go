@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/forms"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/chakra"
@@ -73,11 +74,11 @@ func sniff(name string, r *bufio.Reader) (*foreignForm, error) {
 }
 
 // verifyForeign proves a file of another program.
-func (c *verifyCmd) verifyForeign(ctx context.Context, std stdio, l looked) error {
+func (c *verifyCmd) verifyForeign(ctx context.Context, std command.Stdio, l looked) error {
 	if err := c.checkForeign(l.form); err != nil {
 		return err
 	}
-	report, err := await(ctx, func() (*verify.Report, error) {
+	report, err := command.Await(ctx, func() (*verify.Report, error) {
 		g, err := l.form.read(l.in)
 		if err != nil {
 			return nil, placed(c.Source, err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 
@@ -76,7 +77,7 @@ func (s *summaryLine) text() string {
 	if !s.Good {
 		how = "was in"
 	}
-	return fmt.Sprintf("%s %s %s after %s and %s", s.Member, how, s.Group, spellSeconds(s.Seconds), count(int(s.Views), "view"))
+	return fmt.Sprintf("%s %s %s after %s and %s", s.Member, how, s.Group, spellSeconds(s.Seconds), command.Count(int(s.Views), "view"))
 }
 
 // bcastLine is the line for a broadcast that all members have.
@@ -87,7 +88,7 @@ type bcastLine struct {
 }
 
 func (l *bcastLine) text() string {
-	return fmt.Sprintf("broadcast %d: %v at %s", l.Number, byteSize(l.Bytes), count(l.Members, "member"))
+	return fmt.Sprintf("broadcast %d: %v at %s", l.Number, byteSize(l.Bytes), command.Count(l.Members, "member"))
 }
 
 // seriesSummary is the summary of a membership with broadcasts.
@@ -111,7 +112,7 @@ func (s *series) summary() *seriesSummary {
 
 func (s *seriesSummary) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", s.summaryLine.text(), count(s.Broadcasts, "broadcast"))
+	fmt.Fprintf(&b, "%s: %s", s.summaryLine.text(), command.Count(s.Broadcasts, "broadcast"))
 	if s.Times != nil {
 		fmt.Fprintf(&b, ", %d of its own, which all members had after %s (median)", s.Led, spellSeconds(s.Times.Median))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/embedded"
 	"github.com/schedgen/schedgen/runtime/membership/etcd"
@@ -34,7 +35,7 @@ type managerURL struct {
 func (u *managerURL) UnmarshalText(text []byte) error {
 	var found bool
 	if u.kind, u.rest, found = strings.Cut(string(text), "://"); !found || !slices.Contains([]string{"embedded", "etcd", "file"}, u.kind) {
-		return fmt.Errorf("%q is not a manager: it must be one of %s", text, strings.Join(heads(managerHelp), ", "))
+		return fmt.Errorf("%q is not a manager: it must be one of %s", text, strings.Join(command.Heads(managerHelp), ", "))
 	}
 	if u.kind == "file" {
 		if u.rest == "" {

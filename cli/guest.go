@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // guestCmd is the hidden verb of receivers that are started by ssh.
@@ -12,13 +13,13 @@ type guestCmd struct {
 }
 
 // Run receives what the sender orders it to, and ends when its standard input does.
-func (c *guestCmd) Run(ctx context.Context, std stdio) error {
+func (c *guestCmd) Run(ctx context.Context, std command.Stdio) error {
 	lines, err := newCastLines(std, false, castNews{})
 	if err != nil {
 		return err
 	}
 	if err := cast.Guest(ctx, c.Copy, std.In, std.Out, std.Err, lines.printEvent); err != nil {
-		return failed(err)
+		return command.Failed(err)
 	}
 	return nil
 }

@@ -11,12 +11,14 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // parserForTests returns the parser of the command line. It discards the output.
 func parserForTests(t *testing.T) *kong.Kong {
 	t.Helper()
-	parser, err := newParser(newCLI(""), stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	parser, err := schedgen.Parser(newCLI(""), command.Stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 	require.NoError(t, err)
 	return parser
 }
@@ -115,12 +117,12 @@ func examplesIn(help string) [][]string {
 // on the whole.
 func TestPartsOfTheGrammar(t *testing.T) {
 	var help strings.Builder
-	whole, err := newParser(newCLI(""), stdio{Out: &help, Err: io.Discard}, func(int) {})
+	whole, err := schedgen.Parser(newCLI(""), command.Stdio{Out: &help, Err: io.Discard}, func(int) {})
 	require.NoError(t, err)
 	for _, verb := range allVerbs(t)[1:] {
 		help.Reset()
 		_, _ = whole.Parse(append(verb, "--help")) // help ends it
-		_, all := grammar(append(verb, "--help")).(*cli)
+		_, all := schedgen.Grammar(append(verb, "--help")).(*cli)
 		require.Equal(t, slices.Contains([]string{"help", "man"}, verb[0]), all, verb)
 		code, part, stderr := invoke(t.Context(), nil, append(verb, "--help")...)
 		require.Zero(t, code, stderr)
@@ -128,6 +130,6 @@ func TestPartsOfTheGrammar(t *testing.T) {
 		require.Equal(t, help.String(), part, verb)
 	}
 	for _, args := range [][]string{nil, {"no-such"}, {"--help"}, {"complete", "run"}} {
-		require.IsType(t, new(cli), grammar(args))
+		require.IsType(t, new(cli), schedgen.Grammar(args))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
@@ -29,7 +30,7 @@ func TestTooLargeIsRefusedOrInterrupted(t *testing.T) {
 			text, err := io.ReadAll(p.errs)
 			require.NoError(t, err)
 			if err := p.cmd.Wait(); err != nil {
-				require.Contains(t, []int{exitBad, exitInterrupted}, p.cmd.ProcessState.ExitCode(), "%s", text)
+				require.Contains(t, []int{command.Bad, command.Interrupted}, p.cmd.ProcessState.ExitCode(), "%s", text)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -27,7 +28,7 @@ func TestTooLargeIsSaidBeforeItBegins(t *testing.T) {
 		"verify allreduce/multiplying -p 65536 --chunks 9000": "at most so many are built",
 	}) {
 		code, out, said := execute(t, args)
-		require.Equal(t, exitBad, code, args)
+		require.Equal(t, command.Bad, code, args)
 		require.Empty(t, out)
 		require.Contains(t, said, want, args)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -42,7 +43,7 @@ type paper struct {
 }
 
 // Run prints all algorithms, and below them the papers that the table names by numbers.
-func (c *listCmd) Run(std stdio) error {
+func (c *listCmd) Run(std command.Stdio) error {
 	if c.JSON {
 		return c.printJSON(std)
 	}
@@ -62,14 +63,14 @@ func printLegend(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("\nMESSAGES\nP is the number of ranks, F the number of chunks, n the degree\n\nPAPER\n")
 	for _, p := range schedule.Papers() {
-		fmt.Fprintf(&b, "%s  %s:\n     %s\n", p.Number, p.Authors, hanging(p.Title, 5, helpWidth))
+		fmt.Fprintf(&b, "%s  %s:\n     %s\n", p.Number, p.Authors, command.Hanging(p.Title, 5, command.HelpWidth))
 	}
 	b.WriteString("ours  from no paper\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (c *listCmd) printJSON(std stdio) error {
+func (c *listCmd) printJSON(std command.Stdio) error {
 	var out []listed
 	for _, a := range schedule.Algorithms() {
 		papers := []paper{} // not null in JSON

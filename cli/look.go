@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // looked is an open file whose form is known.
@@ -16,8 +18,8 @@ type looked struct {
 }
 
 // openSniffed opens the file that the source names and finds its form.
-func (a *sourceArgs) openSniffed(ctx context.Context, std stdio) (looked, error) {
-	return await(ctx, func() (looked, error) {
+func (a *sourceArgs) openSniffed(ctx context.Context, std command.Stdio) (looked, error) {
+	return command.Await(ctx, func() (looked, error) {
 		file, err := a.open(std)
 		if err != nil {
 			return looked{}, err

@@ -9,20 +9,11 @@
 //	}
 package cli
 
-import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
-)
-
 // Main runs the command line args, without the program's name, and returns the exit code: 0 if all
 // is well, 1 if the answer is no (a schedule does not verify) or a run has failed, 2 on bad input
 // (flags, names, files) and 130 if the command is interrupted. It reads standard input, prints
 // results to standard output, and progress and errors to standard error. Verbs that start ranks run
 // the program's own file again, so main must do nothing else before that hinders ranks.
 func Main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	return run(ctx, args, stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv})
+	return schedgen.Main(args)
 }

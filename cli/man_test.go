@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/cli/internal/manpage"
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/command/manpage"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -23,7 +23,7 @@ func manSource(t *testing.T) string {
 		Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-21T10:46:48Z"}},
 	}
 	var b bytes.Buffer
-	require.NoError(t, manpage.Write(&b, parserForTests(t).Model, manPage(info)))
+	require.NoError(t, manpage.Write(&b, parserForTests(t).Model, schedgen.ManPage(info)))
 	return b.String()
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/network/dot"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -75,12 +76,12 @@ Examples:
 }
 
 // Run prints a network.
-func (c *networkCmd) Run(ctx context.Context, std stdio) error {
+func (c *networkCmd) Run(ctx context.Context, std command.Stdio) error {
 	n, err := c.network(ctx, std)
 	if err != nil {
 		return err
 	}
-	out := ctxWriter{ctx, std.Out}
+	out := command.NewWriter(ctx, std.Out)
 	switch {
 	case c.Format == "dot":
 		label, err := c.label(ctx, std, n)
@@ -95,18 +96,18 @@ func (c *networkCmd) Run(ctx context.Context, std stdio) error {
 }
 
 // label returns the texts at arcs, or nil if they are rates.
-func (c *networkCmd) label(ctx context.Context, std stdio, n *network.Network) (func(arc int) string, error) {
+func (c *networkCmd) label(ctx context.Context, std command.Stdio, n *network.Network) (func(arc int) string, error) {
 	if c.Loads == "" {
 		return nil, nil
 	}
 	s, err := (&sourceArgs{Source: c.Loads}).load(ctx, std)
 	if err == nil && s.Ranks != len(n.Ranks) {
-		err = fmt.Errorf("it has %s, and the network %d", count(s.Ranks, "rank"), len(n.Ranks))
+		err = fmt.Errorf("it has %s, and the network %d", command.Count(s.Ranks, "rank"), len(n.Ranks))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--loads: %s: %w", c.Loads, err)
 	}
-	loads, err := await(ctx, func() (*netCost, error) { return netCostOf(n, s) })
+	loads, err := command.Await(ctx, func() (*netCost, error) { return netCostOf(n, s) })
 	if err != nil {
 		return nil, fmt.Errorf("--loads: %s: %w", c.Loads, err)
 	}
@@ -119,7 +120,7 @@ func (c *networkCmd) label(ctx context.Context, std stdio, n *network.Network) (
 	}, nil
 }
 
-func (c *networkCmd) network(ctx context.Context, std stdio) (*network.Network, error) {
+func (c *networkCmd) network(ctx context.Context, std command.Stdio) (*network.Network, error) {
 	links := network.Options{Rate: int64(c.Rate), Trunk: int64(c.Trunk), Delay: int64(c.Delay)}
 	if c.Copies != nil && (*c.Copies < 1 || *c.Copies > network.MaxRanks) {
 		return nil, fmt.Errorf("--copies=%d: must be in 1..%d", *c.Copies, network.MaxRanks)
@@ -172,7 +173,7 @@ type preferFlag struct {
 
 // prefer returns rules that prefer schedules for the network to those of base, and the text of the
 // network. ranks is the number of ranks.
-func (f *preferFlag) prefer(ctx context.Context, std stdio, base *selection.Rules, ranks int) (rules *selection.Rules, text string, err error) {
+func (f *preferFlag) prefer(ctx context.Context, std command.Stdio, base *selection.Rules, ranks int) (rules *selection.Rules, text string, err error) {
 	if f.Network == "" {
 		return base, "", nil
 	}
@@ -183,8 +184,8 @@ func (f *preferFlag) prefer(ctx context.Context, std stdio, base *selection.Rule
 	if len(n.Ranks) != ranks {
 		return nil, "", fmt.Errorf("--network: %s has %d ranks, not %d", f.Network, len(n.Ranks), ranks)
 	}
-	std.work.does("making schedules for " + f.Network)
-	if rules, err = await(ctx, func() (*selection.Rules, error) { return netrules.For(ctx, n, base) }); err != nil {
+	std.Does("making schedules for " + f.Network)
+	if rules, err = command.Await(ctx, func() (*selection.Rules, error) { return netrules.For(ctx, n, base) }); err != nil {
 		return nil, "", fmt.Errorf("--network: %s: %w", f.Network, err)
 	}
 	var b strings.Builder

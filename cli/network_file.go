@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/network/astra"
 	"github.com/schedgen/schedgen/network/dot"
@@ -23,12 +24,12 @@ type fileOptions struct {
 }
 
 // readNetwork reads the network of a file, or of the standard input if the name is "-".
-func readNetwork(ctx context.Context, std stdio, name string) (*network.Network, error) {
+func readNetwork(ctx context.Context, std command.Stdio, name string) (*network.Network, error) {
 	return readNetworkWith(ctx, std, name, fileOptions{})
 }
 
-func readNetworkWith(ctx context.Context, std stdio, name string, o fileOptions) (*network.Network, error) {
-	return await(ctx, func() (*network.Network, error) {
+func readNetworkWith(ctx context.Context, std command.Stdio, name string, o fileOptions) (*network.Network, error) {
+	return command.Await(ctx, func() (*network.Network, error) {
 		if name == "-" {
 			return parseNetwork(std.In, name, o)
 		}
@@ -92,7 +93,7 @@ type networkFlag struct {
 }
 
 // load reads the network, if one was given. sources are the schedules of the command line.
-func (f *networkFlag) load(ctx context.Context, std stdio, sources ...string) error {
+func (f *networkFlag) load(ctx context.Context, std command.Stdio, sources ...string) error {
 	if f.Network == "" {
 		return nil
 	}
@@ -117,7 +118,7 @@ func (f *networkFlag) ranks(given *rankRange) (*rankRange, error) {
 		return &rankRange{n, n}, nil
 	}
 	if given.lo != n || given.hi != n {
-		return nil, fmt.Errorf("--ranks: %s has %s", f.Network, count(n, "rank"))
+		return nil, fmt.Errorf("--ranks: %s has %s", f.Network, command.Count(n, "rank"))
 	}
 	return given, nil
 }
@@ -127,7 +128,7 @@ func (f *networkFlag) fits(name string, ranks int) error {
 	if f.net == nil || ranks == len(f.net.Ranks) {
 		return nil
 	}
-	return fmt.Errorf("--network: %s has %s, and %s has %d", f.Network, count(len(f.net.Ranks), "rank"), name, ranks)
+	return fmt.Errorf("--network: %s has %s, and %s has %d", f.Network, command.Count(len(f.net.Ranks), "rank"), name, ranks)
 }
 
 // rateWords spells a rate, such as "1.5 Gbit/s".

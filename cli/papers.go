@@ -11,7 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/schedgen/schedgen/cli/internal/complete"
+	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/command/complete"
 	"github.com/schedgen/schedgen/sim/papers"
 )
 
@@ -50,7 +51,7 @@ const maxPapersIterations = 100_000
 const papersTimeout = 5 * time.Minute
 
 // Run makes the figures.
-func (c *papersCmd) Run(ctx context.Context, std stdio) error {
+func (c *papersCmd) Run(ctx context.Context, std command.Stdio) error {
 	entries, err := papers.Find(c.Figure)
 	switch {
 	case err != nil:
@@ -58,7 +59,7 @@ func (c *papersCmd) Run(ctx context.Context, std stdio) error {
 	case c.Iterations < 1 || c.Iterations > maxPapersIterations:
 		return fmt.Errorf("--iterations=%d: must be in 1..%d", c.Iterations, maxPapersIterations)
 	case c.List:
-		return listFigures(ctxWriter{ctx, std.Out}, entries)
+		return listFigures(command.NewWriter(ctx, std.Out), entries)
 	}
 	if c.Out != "" {
 		if err := os.MkdirAll(c.Out, 0o777); err != nil {
@@ -69,18 +70,18 @@ func (c *papersCmd) Run(ctx context.Context, std stdio) error {
 	if c.Real {
 		o.Ranks = c.runner(std)
 	}
-	bar := newProgress(std, len(entries), "figures")
-	defer bar.clear()
+	bar := command.NewProgress(std, len(entries), "figures")
+	defer bar.Clear()
 	for i := range entries {
-		f, err := await(ctx, func() (*papers.Figure, error) { return entries[i].Make(ctx, o) })
+		f, err := command.Await(ctx, func() (*papers.Figure, error) { return entries[i].Make(ctx, o) })
 		if err != nil {
 			return err
 		}
-		bar.clear()
-		if err := c.put(ctxWriter{ctx, std.Out}, f, i > 0); err != nil {
+		bar.Clear()
+		if err := c.put(command.NewWriter(ctx, std.Out), f, i > 0); err != nil {
 			return err
 		}
-		bar.advance()
+		bar.Advance()
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func (c *papersCmd) put(w io.Writer, f *papers.Figure, behind bool) error {
 		return f.WriteTable(w)
 	}
 	name := filepath.Join(c.Out, strings.ReplaceAll(f.ID, "/", "-"))
-	err := errors.Join(writeFile("out", name+".svg", func(w io.Writer) error { return drawFigure(w, f) }), writeFile("out", name+".csv", f.WriteCSV))
+	err := errors.Join(command.WriteFile("out", name+".svg", func(w io.Writer) error { return drawFigure(w, f) }), command.WriteFile("out", name+".csv", f.WriteCSV))
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func listFigures(w io.Writer, entries []papers.Entry) error {
 
 // runner returns a function that times operations as bench does, over mcast if that works here,
 // else over tcp.
-func (c *papersCmd) runner(std stdio) papers.Runner {
+func (c *papersCmd) runner(std command.Stdio) papers.Runner {
 	return func(ctx context.Context, j papers.Job) (float64, error) {
 		b := benchCmd{Operation: j.Operation, Iterations: &c.Iterations, runFlags: runFlags{
 			Ranks: &rankRange{j.Params.Ranks, j.Params.Ranks}, Algorithm: j.Algorithm,
@@ -135,7 +136,7 @@ func (c *papersCmd) runner(std stdio) papers.Runner {
 		if err != nil {
 			return 0, err
 		}
-		t, err := b.measure(ctx, std, &jobs[0], progress{})
+		t, err := b.measure(ctx, std, &jobs[0], command.Progress{})
 		if err != nil {
 			return 0, fmt.Errorf("%s among %d ranks: %w", j.Algorithm, j.Params.Ranks, err)
 		}

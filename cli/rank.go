@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -50,10 +51,10 @@ Examples:
 }
 
 // refused lists the flags of run that rank refuses.
-func (*rankCollectiveCmd) refused() []string { return []string{"netns"} }
+func (*rankCollectiveCmd) Refused() []string { return []string{"netns"} }
 
 // Run takes part as one rank. Rank 0 proves the schedule, and prints the outcome.
-func (c *rankCollectiveCmd) Run(ctx context.Context, std stdio) (err error) {
+func (c *rankCollectiveCmd) Run(ctx context.Context, std command.Stdio) (err error) {
 	flags := &c.runFlags
 	s := &session{flags: flags, seen: c.seenFlags, std: std}
 	flags.apart = true
@@ -81,7 +82,7 @@ func (c *rankCollectiveCmd) Run(ctx context.Context, std stdio) (err error) {
 			return s.refuted(err)
 		}
 	}
-	t, err := s.takePart(ctx, c.opening(flags), progress{})
+	t, err := s.takePart(ctx, c.opening(flags), command.Progress{})
 	if err != nil || rank != 0 {
 		return err
 	}
@@ -90,8 +91,8 @@ func (c *rankCollectiveCmd) Run(ctx context.Context, std stdio) (err error) {
 
 // takePart does the work of this rank over the transport that open opens, and returns what
 // [takePart] returns. bar shows the progress.
-func (s *session) takePart(ctx context.Context, open crew.Opening, bar progress) (t *crew.Tally, err error) {
-	defer bar.clear()
+func (s *session) takePart(ctx context.Context, open crew.Opening, bar command.Progress) (t *crew.Tally, err error) {
+	defer bar.Clear()
 	s.Job.Log = waitLog(s.std)
 	res := crew.Resources{Input: s.Input, Schedule: s.flags.file, Open: open, Position: crew.NewPosition(s.Job.Rank), Log: s.flags.eventLog(s.std)}
 	trace, err := s.seen.openTrace()
@@ -105,6 +106,6 @@ func (s *session) takePart(ctx context.Context, open crew.Opening, bar progress)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, pages.close()) }()
-	t, err = crew.TakePart(ctx, &s.Job, res, pages.joined, bar.add)
+	t, err = crew.TakePart(ctx, &s.Job, res, pages.joined, bar.Add)
 	return t, runError(err)
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // rankTuneCmd is the verb rank tune.
@@ -38,7 +40,7 @@ Examples:
 }
 
 // Run measures, as one of two ranks.
-func (c *rankTuneCmd) Run(ctx context.Context, std stdio) error {
+func (c *rankTuneCmd) Run(ctx context.Context, std command.Stdio) error {
 	c.Transport = cmp.Or(c.Transport, overTCP)
 	if err := errors.Join(c.check(), oneOf("transport", c.Transport, []string{overTCP, overMcast, overVerbs})); err != nil {
 		return err
@@ -59,7 +61,7 @@ func (c *rankTuneCmd) Run(ctx context.Context, std stdio) error {
 		return err
 	}
 	s.Job.Rank, s.Job.Link.Job = rank, c.Job
-	bar := progress{}
+	bar := command.Progress{}
 	if rank == 0 {
 		bar = t.bar()
 	}

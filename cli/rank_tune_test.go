@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/porttest"
 )
 
@@ -32,7 +33,7 @@ func TestRankTune(t *testing.T) {
 	require.Equal(t, "tcp", o.Transport)
 	require.Len(t, o.Sizes, 7)
 	if len(o.Misfits) > 0 { // other processes have disturbed the measurement
-		require.Equal(t, exitNo, code)
+		require.Equal(t, command.No, code)
 		require.Contains(t, said, "no rules: ")
 		require.NoFileExists(t, rules)
 		return
@@ -55,7 +56,7 @@ func TestRankTuneDiffers(t *testing.T) {
 		first <- fmt.Sprint(code, said)
 	}()
 	code, _, said := invoke(t.Context(), nil, strings.Fields(args+"1 --size 1B..64B")...)
-	require.Equal(t, exitNo, code, said)
+	require.Equal(t, command.No, code, said)
 	require.Contains(t, said, "rank 0 has ordered messages of 128 bytes, but the longest of rank 1 has 64")
 	require.Contains(t, <-first, "rank 1")
 }

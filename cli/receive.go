@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/cast"
 	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
@@ -85,7 +86,7 @@ func (c *receiveCmd) check() (err error) {
 }
 
 // Run receives a cast, and prints the totals of the data received.
-func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
+func (c *receiveCmd) Run(ctx context.Context, std command.Stdio) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 	}
 	totals, err := cast.ReceiveFrom(ctx, o)
 	if err = errors.Join(err, lines.close()); err != nil {
-		return failed(err)
+		return command.Failed(err)
 	}
 	if c.Quiet {
 		return nil
@@ -122,7 +123,7 @@ func (c *receiveCmd) Run(ctx context.Context, std stdio) error {
 }
 
 // stand receives the casts of all callers, several at a time, until ctx ends.
-func (c *receiveCmd) stand(ctx context.Context, o cast.JoinOptions, std stdio) error {
+func (c *receiveCmd) stand(ctx context.Context, o cast.JoinOptions, std command.Stdio) error {
 	l, err := c.listen(ctx, std.Getenv)
 	if err != nil {
 		return fmt.Errorf("--listen=%s: %w", c.Listen, err)
@@ -130,7 +131,7 @@ func (c *receiveCmd) stand(ctx context.Context, o cast.JoinOptions, std stdio) e
 	defer l.Close()
 	fmt.Fprintf(std.Err, "waiting at %v for calls\n", l.Addr())
 	if err := cast.Stand(ctx, l, o); ctx.Err() == nil {
-		return failed(err)
+		return command.Failed(err)
 	}
 	return ctx.Err()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -84,8 +85,8 @@ func firstThat(collective string, ok func(*schedule.Algorithm) bool) string {
 // prepareOnly parses the command line of a verb of run or rank, and checks its flags as the verb
 // does before it starts or joins anything.
 func prepareOnly(ctx context.Context, args []string) error {
-	std := stdio{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}
-	parser, err := newParser(newCLI(args[1]), std, func(int) {})
+	std := command.Stdio{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}
+	parser, err := schedgen.Parser(newCLI(args[1]), std, func(int) {})
 	if err != nil {
 		return err
 	}

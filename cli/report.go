@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
@@ -20,7 +21,7 @@ type reportPrinter interface {
 
 // printer returns a printer of objects with --json, of all checks for one schedule, or of a line
 // for each of several schedules.
-func (c *verifyCmd) printer(std stdio, total int) reportPrinter {
+func (c *verifyCmd) printer(std command.Stdio, total int) reportPrinter {
 	switch {
 	case c.JSON:
 		return &objectPrinter{std.Out}

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/schedule"
@@ -27,7 +28,7 @@ type runCmd struct {
 type rankCmd struct{}
 
 // Run does the work of a rank.
-func (rankCmd) Run(ctx context.Context, std stdio) error {
+func (rankCmd) Run(ctx context.Context, std command.Stdio) error {
 	if err := crew.Serve(ctx, std.In); err != nil {
 		return fmt.Errorf("this verb is for schedgen's own use: %w", err)
 	}
@@ -126,7 +127,7 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 
 // choose adds the rules to the job, so that all ranks use the same. If no flag names an algorithm,
 // it sets the algorithm that a communicator would take in the case.
-func (f *runFlags) choose(ctx context.Context, std stdio, j *crew.Job, c selection.Case) error {
+func (f *runFlags) choose(ctx context.Context, std command.Stdio, j *crew.Job, c selection.Case) error {
 	rules, err := f.rules(std.Getenv)
 	if err != nil {
 		return err
@@ -199,7 +200,7 @@ func (f *runFlags) checkAlgorithm(collective string) error {
 type session struct {
 	flags *runFlags
 	seen  seenFlags
-	std   stdio
+	std   command.Stdio
 	crew.Plan
 	proof *proof // proof of the schedule, or of the schedules of all origins of an anycast
 	limit int    // steps of the progress bar
@@ -233,8 +234,8 @@ func (s *session) finish(ctx context.Context, r toRun) error {
 			return err
 		}
 	}
-	bar := newProgress(s.std, s.limit, s.Job.Collective)
-	t := crew.NewTally(s.Job.Params.Ranks, bar.add)
+	bar := command.NewProgress(s.std, s.limit, s.Job.Collective)
+	t := crew.NewTally(s.Job.Params.Ranks, bar.Add)
 	if err := s.watched(ctx, t, bar); err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func (s *session) finish(ctx context.Context, r toRun) error {
 
 // watched executes the run. Meanwhile it serves the page of --status and writes the file of
 // --trace.
-func (s *session) watched(ctx context.Context, t *crew.Tally, bar progress) (err error) {
+func (s *session) watched(ctx context.Context, t *crew.Tally, bar command.Progress) (err error) {
 	trace, err := s.seen.openTrace()
 	if err != nil {
 		return err
@@ -256,14 +257,14 @@ func (s *session) watched(ctx context.Context, t *crew.Tally, bar progress) (err
 		if err != nil {
 			return err
 		}
-		s.std.tellPage(server.Addr().String())
+		tellPage(s.std, server.Addr().String())
 		defer func() { err = errors.Join(err, server.Close()) }()
 	}
 	return s.execute(ctx, t, bar)
 }
 
 // execute starts the ranks and returns when all have ended.
-func (s *session) execute(ctx context.Context, t *crew.Tally, bar progress) error {
-	defer bar.clear()
+func (s *session) execute(ctx context.Context, t *crew.Tally, bar command.Progress) error {
+	defer bar.Clear()
 	return runError(s.Run(ctx, t))
 }

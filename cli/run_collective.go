@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -180,7 +181,7 @@ func (c *collectiveCmd) someCounts() string {
 }
 
 // Run starts ranks that run the collective.
-func (c *collectiveCmd) Run(ctx context.Context, std stdio) (err error) {
+func (c *collectiveCmd) Run(ctx context.Context, std command.Stdio) (err error) {
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	r, err := c.prepare(ctx, s)
 	defer func() { err = errors.Join(err, s.Input.Close()) }()
@@ -197,10 +198,10 @@ func (c *collectiveCmd) params() paramFlags {
 }
 
 // dropIdle prints which flags have no effect.
-func (c *collectiveCmd) dropIdle(std stdio) {
+func (c *collectiveCmd) dropIdle(std command.Stdio) {
 	idle := &c.data.idle
 	if idle.Size != nil {
-		std.idle("size", noMessage(c.row.Name))
+		std.Idle("size", noMessage(c.row.Name))
 	}
 	flags := paramFlags{Root: idle.Root, Chunks: idle.Chunks}
 	flags.dropIdle(c.row.Name, std)
@@ -208,7 +209,7 @@ func (c *collectiveCmd) dropIdle(std stdio) {
 
 // load reads the file with the schedule, if the flags name one. The schedule sets the number of
 // ranks.
-func (c *collectiveCmd) load(ctx context.Context, std stdio) (*ir.Schedule, error) {
+func (c *collectiveCmd) load(ctx context.Context, std command.Stdio) (*ir.Schedule, error) {
 	return c.data.file.load(ctx, std, &c.runFlags, c.row.Name, c.params())
 }
 
@@ -242,7 +243,7 @@ func (c *collectiveCmd) prepare(ctx context.Context, s *session) (r toRun, err e
 	if s.Outputs, err = c.outputs(p.Ranks); err != nil || s.Input == nil {
 		return r, err
 	}
-	s.Job.Sum, err = await(ctx, s.Input.Sum)
+	s.Job.Sum, err = command.Await(ctx, s.Input.Sum)
 	return r, err
 }
 
@@ -379,7 +380,7 @@ func (c *collectiveCmd) specs(s *session) ([]*schedule.Spec, error) {
 			return nil, relayed(&s.Job, c.data.file.File, false, c.file.Ranks)
 		}
 		chunks := c.file.BlockChunks()
-		return nil, c.fitsFrames(chunks, s.Job.Size, fmt.Sprintf("%s cuts %s into %s", c.data.file.File, c.kind.each, count(chunks, "chunk")))
+		return nil, c.fitsFrames(chunks, s.Job.Size, fmt.Sprintf("%s cuts %s into %s", c.data.file.File, c.kind.each, command.Count(chunks, "chunk")))
 	}
 	p, err := c.runFlags.params(c.row.Name, c.params())
 	if err != nil {
@@ -536,7 +537,7 @@ func collectiveVerbs(only string, command func(ir.Collective, *kind) (cmd any, h
 func serves(verb string, s *ir.Schedule) bool { return s.Row() != nil && verbOf(s.Collective) == verb }
 
 // quietLink returns the link of a run without multicasts. --loss is an error.
-func (f *runFlags) quietLink(ctx context.Context, std stdio) (crew.Link, error) {
+func (f *runFlags) quietLink(ctx context.Context, std command.Stdio) (crew.Link, error) {
 	if f.Loss != nil {
 		return crew.Link{}, errLoss()
 	}

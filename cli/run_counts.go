@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -60,11 +61,11 @@ func (f *countsFlag) set(j *crew.Job, size *byteSize, ranks int) error {
 	}
 	blocks := row.Blocks(ranks)
 	if n := len(f.Counts); n != ranks && n != blocks {
-		needs := fmt.Sprintf("has %s", count(blocks, "block"))
+		needs := fmt.Sprintf("has %s", command.Count(blocks, "block"))
 		if blocks != ranks {
 			needs += fmt.Sprintf(": give %d lengths, one for each receiving rank, or %d", ranks, blocks)
 		}
-		return fmt.Errorf("--counts: there are %s, but %s among %s %s", count(n, "length"), withArticle(row.Name), count(ranks, "rank"), needs)
+		return fmt.Errorf("--counts: there are %s, but %s among %s %s", command.Count(n, "length"), withArticle(row.Name), command.Count(ranks, "rank"), needs)
 	}
 	for _, n := range f.Counts {
 		if err := wholeElements(j, "--counts", n); err != nil {
@@ -111,13 +112,13 @@ func mostBytes(j *crew.Job, ranks, root int) (most int64, err error) {
 		}
 		for _, of := range []ir.Blocks{has, row.Wanted(ranks, root, rank)} {
 			if j.Counts == nil && j.Size > limit/int64(max(1, of.Count)) {
-				return 0, fmt.Errorf("--size=%v: a rank has %s of that size; at most %v in total are allowed", byteSize(j.Size), count(of.Count, "block"), byteSize(limit))
+				return 0, fmt.Errorf("--size=%v: a rank has %s of that size; at most %v in total are allowed", byteSize(j.Size), command.Count(of.Count, "block"), byteSize(limit))
 			}
 			sum := int64(0)
 			for i := range of.Count {
 				n := j.Length(of.At(i))
 				if n > limit-sum {
-					return 0, fmt.Errorf("--counts: a rank has %s of more than %v in total", count(of.Count, "block"), byteSize(limit))
+					return 0, fmt.Errorf("--counts: a rank has %s of more than %v in total", command.Count(of.Count, "block"), byteSize(limit))
 				}
 				sum += n
 			}

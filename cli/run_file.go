@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/forms"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -69,14 +70,14 @@ func (r *toRun) params() schedule.Params {
 // prove proves the schedules.
 func (r *toRun) prove(ctx context.Context) (*proof, error) {
 	if r.file != nil {
-		return await(ctx, func() (*proof, error) { return prove(r.file) })
+		return command.Await(ctx, func() (*proof, error) { return prove(r.file) })
 	}
 	return proveSpecs(ctx, r.specs)
 }
 
 // load reads the schedule, if it has not done so before, and returns nil if the arguments name no
 // file. A file sets the algorithm and its parameters, so flags for them are errors.
-func (a *fileArg) load(ctx context.Context, std stdio, f *runFlags, collective string, flags paramFlags) (*ir.Schedule, error) {
+func (a *fileArg) load(ctx context.Context, std command.Stdio, f *runFlags, collective string, flags paramFlags) (*ir.Schedule, error) {
 	if a.File == "" || f.file != nil {
 		return f.file, nil
 	}
@@ -93,7 +94,7 @@ func (a *fileArg) load(ctx context.Context, std stdio, f *runFlags, collective s
 		}
 	}
 	source := sourceArgs{Source: a.File}
-	in, err := await(ctx, func() (io.ReadCloser, error) { return source.open(std) })
+	in, err := command.Await(ctx, func() (io.ReadCloser, error) { return source.open(std) })
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (a *fileArg) load(ctx context.Context, std stdio, f *runFlags, collective s
 		return nil, fmt.Errorf("%s is the schedule of %s: give it to schedgen run %s", a.File, withArticle(s.Collective), verbOf(s.Collective))
 	}
 	if f.Ranks != nil && (f.Ranks.lo != s.Ranks || f.Ranks.hi != s.Ranks) {
-		return nil, fmt.Errorf("--ranks: %s is for %s", a.File, count(s.Ranks, "rank"))
+		return nil, fmt.Errorf("--ranks: %s is for %s", a.File, command.Count(s.Ranks, "rank"))
 	}
 	f.Ranks = &rankRange{s.Ranks, s.Ranks}
 	f.Algorithm = s.Collective + "/" + s.Algorithm

@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // link chooses how the ranks reach each other. announce prints the choice, unless a flag named it.
 // datagram is the payload of a multicast datagram in bytes, or 0 without multicast.
-func (f *runFlags) link(ctx context.Context, std stdio) (l crew.Link, datagram int, err error) {
+func (f *runFlags) link(ctx context.Context, std command.Stdio) (l crew.Link, datagram int, err error) {
 	f.dropIdle(std)
 	l = crew.Link{Transport: f.Transport, Coordinator: f.Coordinator, Interface: f.Interface, Device: f.Device, IPv6: f.IPv6, Seed: f.Seed}
 	if f.Loss != nil {
@@ -41,7 +42,7 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l crew.Link, datagram i
 	case l.Transport == overShm:
 		return l, crew.ShmDatagram, nil
 	case l.Transport == overVerbs:
-		if datagram, err = await(ctx, func() (int, error) { return l.TryVerbs(ctx) }); err != nil {
+		if datagram, err = command.Await(ctx, func() (int, error) { return l.TryVerbs(ctx) }); err != nil {
 			err = fmt.Errorf("--transport=verbs: %w", err)
 		}
 		l.PutsOnly = datagram == 0
@@ -50,7 +51,7 @@ func (f *runFlags) link(ctx context.Context, std stdio) (l crew.Link, datagram i
 	if l.Interface, err = interfaceName(l.Interface); err != nil {
 		return l, 0, err
 	}
-	datagram, err = await(ctx, func() (int, error) { return l.TryMulticast(ctx) })
+	datagram, err = command.Await(ctx, func() (int, error) { return l.TryMulticast(ctx) })
 	switch {
 	case err == nil && f.Transport == overAuto:
 		l.Transport = overHybrid
@@ -85,7 +86,7 @@ func (f *runFlags) mustMulticast() bool {
 // fits checks the flags of the link, and their combination.
 func (f *runFlags) fits() error {
 	if f.Transport != "" {
-		if err := oneOf("transport", f.Transport, heads(transportHelp)); err != nil {
+		if err := oneOf("transport", f.Transport, command.Heads(transportHelp)); err != nil {
 			return err
 		}
 	}
@@ -122,22 +123,22 @@ func (f *runFlags) fitsCoordinator() error {
 }
 
 // dropIdle removes the flags that have no effect on ranks that reach each other through memory.
-func (f *runFlags) dropIdle(std stdio) {
+func (f *runFlags) dropIdle(std command.Stdio) {
 	if !f.memory() || f.Netns != nil {
 		return
 	}
 	if f.Coordinator != "" {
-		std.idle("coordinator", "ranks over "+f.Transport+" need no coordinator")
+		std.Idle("coordinator", "ranks over "+f.Transport+" need no coordinator")
 		f.Coordinator = ""
 	}
 	if f.IPv6 {
-		std.idle("ipv6", "ranks over "+f.Transport+" have no addresses")
+		std.Idle("ipv6", "ranks over "+f.Transport+" have no addresses")
 		f.IPv6 = false
 	}
 }
 
 // announce prints which transport was chosen, unless a flag named it.
-func (f *runFlags) announce(std stdio) {
+func (f *runFlags) announce(std command.Stdio) {
 	if f.chosen != "" {
 		fmt.Fprintf(std.Err, "transport: %s\n", f.chosen)
 	}

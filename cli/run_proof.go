@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
@@ -64,7 +65,7 @@ func proveSpecs(ctx context.Context, specs []*schedule.Spec) (*proof, error) {
 	var p *proof
 	for _, spec := range specs {
 		var err error
-		if p, err = await(ctx, func() (*proof, error) { return prove(spec.Schedule()) }); err != nil {
+		if p, err = command.Await(ctx, func() (*proof, error) { return prove(spec.Schedule()) }); err != nil {
 			return nil, err
 		}
 	}
@@ -105,5 +106,5 @@ func (s *session) refuted(err error) error {
 	if err := printer.report(r.report); err != nil {
 		return err
 	}
-	return &noError{r.Error()}
+	return command.Negative(r.Error())
 }

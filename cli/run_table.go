@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -26,7 +27,7 @@ func (s *session) print(t *crew.Tally) error {
 		return nil
 	}
 	first := t.Ranks[wrong[0]].Outcome.Wrong
-	return &noError{fmt.Sprintf("%s: found at %s; rank %d: %s", kindOf(rowOf(s.Job.Collective)).wrong.fill(s.Job.Collective), count(len(wrong), "rank"), wrong[0], first.First)}
+	return command.Negative(fmt.Sprintf("%s: found at %s; rank %d: %s", kindOf(rowOf(s.Job.Collective)).wrong.fill(s.Job.Collective), command.Count(len(wrong), "rank"), wrong[0], first.First))
 }
 
 func (s *session) table(t *crew.Tally) error {
@@ -58,8 +59,8 @@ func (s *session) table(t *crew.Tally) error {
 
 // writeRates prints for each rank the numbers of messages published and received, and the rate.
 func (s *session) writeRates(w io.Writer, t *crew.Tally) {
-	fmt.Fprintf(w, "%s: %s of %v from each of %s\n", s.title(), count(s.Job.Messages, "message"),
-		byteSize(s.Job.Size), count(len(t.Ranks), "rank"))
+	fmt.Fprintf(w, "%s: %s of %v from each of %s\n", s.title(), command.Count(s.Job.Messages, "message"),
+		byteSize(s.Job.Size), command.Count(len(t.Ranks), "rank"))
 	fmt.Fprintln(w, "rank\tpublished\treceived\ttime\tmessages/s\tbytes\t")
 	for rank := range t.Ranks {
 		o := t.Ranks[rank].Outcome
@@ -95,15 +96,15 @@ func (s *session) writeTimes(w io.Writer, t *crew.Tally, row *ir.Collective) {
 // what tells what the run has done, and how often.
 func (s *session) what(row *ir.Collective) string {
 	j := &s.Job
-	switch repeats := count(j.Iterations, "iteration"); {
+	switch repeats := command.Count(j.Iterations, "iteration"); {
 	case row.Blocks == nil:
-		return count(j.Iterations, j.Collective)
+		return command.Count(j.Iterations, j.Collective)
 	case row.Broadcasts():
-		return fmt.Sprintf("%v in %s, %s", byteSize(j.Size), count(j.Params.Chunks, "chunk"), repeats)
+		return fmt.Sprintf("%v in %s, %s", byteSize(j.Size), command.Count(j.Params.Chunks, "chunk"), repeats)
 	case j.Params.Chunks > 1:
-		return fmt.Sprintf("%s of %s in %s each, %s", count(row.Blocks(j.Params.Ranks), "block"), lengths(j), count(j.Params.Chunks, "chunk"), repeats)
+		return fmt.Sprintf("%s of %s in %s each, %s", command.Count(row.Blocks(j.Params.Ranks), "block"), lengths(j), command.Count(j.Params.Chunks, "chunk"), repeats)
 	default:
-		return fmt.Sprintf("%s of %s, %s", count(row.Blocks(j.Params.Ranks), "block"), lengths(j), repeats)
+		return fmt.Sprintf("%s of %s, %s", command.Count(row.Blocks(j.Params.Ranks), "block"), lengths(j), repeats)
 	}
 }
 
@@ -117,7 +118,7 @@ func (s *session) notes(rank int, o *crew.Outcome, row *ir.Collective) (words []
 		words = append(words, s.origins(o))
 	}
 	if o.Repairs > 0 {
-		words = append(words, "repaired others "+count(int(o.Repairs), "time"))
+		words = append(words, "repaired others "+command.Count(int(o.Repairs), "time"))
 	}
 	return words
 }
@@ -187,7 +188,7 @@ func (s *session) multicastLine(t *crew.Tally) string {
 	case all == 0:
 		return ""
 	case others == 0:
-		return fmt.Sprintf("multicast: the root sent each chunk once, and it reached all %s", count(len(t.Ranks)-1, "other rank"))
+		return fmt.Sprintf("multicast: the root sent each chunk once, and it reached all %s", command.Count(len(t.Ranks)-1, "other rank"))
 	default:
 		return fmt.Sprintf("multicast: brought %d of %d chunks to the other ranks; %d came %s", by, all, others, s.otherwise())
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -50,8 +51,8 @@ func TestRefutedScheduleIsNotRun(t *testing.T) {
 	require.NoError(t, err)
 	_, err = prove(s)
 	var out bytes.Buffer
-	err = (&session{flags: &runFlags{}, std: stdio{Out: &out}}).refuted(err)
-	var no *noError
+	err = (&session{flags: &runFlags{}, std: command.Stdio{Out: &out}}).refuted(err)
+	var no *command.NoError
 	require.ErrorAs(t, err, &no)
 	require.Regexp(t, `coverage +FAIL`, out.String())
 }
@@ -85,7 +86,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 		cmd := newCollectiveCmd(*rowOf(schedule.Bcast), &kinds.message)
 		cmd.data.size.Size = &size
 		cmd.runFlags = runFlags{Ranks: ranks, Algorithm: "bcast/chain", Transport: overMem, Timeout: time.Minute}
-		s := &session{flags: &cmd.runFlags, std: stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
+		s := &session{flags: &cmd.runFlags, std: command.Stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
 		r, err := cmd.prepare(t.Context(), s)
 		require.NoError(t, err)
 		s.Wrap = func(tr wire.Transport) wire.Transport {
@@ -101,7 +102,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 			require.Contains(t, out.String(), "at every rank after every broadcast")
 			continue
 		}
-		var no *noError
+		var no *command.NoError
 		require.ErrorAs(t, err, &no)
 		require.ErrorContains(t, err, "wrong data: found at 1 rank; rank 2: iteration 0: SHA-256 is ")
 		require.Contains(t, out.String(), "rank 2: WRONG 1 times")
@@ -112,8 +113,8 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 // TestTimeLimit checks that --timeout ends ranks that would run on.
 func TestTimeLimit(t *testing.T) {
 	var out, errs bytes.Buffer
-	code := run(context.Background(), strings.Fields("run barrier -p 3 --transport mem --iterations 1000000000 --timeout 100ms"),
-		stdio{Out: &out, Err: &errs, Getenv: os.Getenv})
-	require.Equal(t, exitNo, code)
+	code := schedgen.Run(context.Background(), strings.Fields("run barrier -p 3 --transport mem --iterations 1000000000 --timeout 100ms"),
+		command.Stdio{Out: &out, Err: &errs, Getenv: os.Getenv})
+	require.Equal(t, command.No, code)
 	require.Contains(t, errs.String(), "not finished after --timeout=100ms")
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/runtime/perfetto"
 	"github.com/schedgen/schedgen/runtime/status"
 )
@@ -27,7 +28,9 @@ func (f *seenFlags) serve(ctx context.Context, h http.Handler) (*status.Server, 
 }
 
 // tellPage prints the address of the page.
-func (s stdio) tellPage(at string) { fmt.Fprintf(s.Err, "schedgen: status at http://%s/\n", at) }
+func tellPage(s command.Stdio, at string) {
+	fmt.Fprintf(s.Err, "schedgen: status at http://%s/\n", at)
+}
 
 // traceFile is the file of --trace, to which ranks append. It is nil without --trace.
 type traceFile struct{ *os.File }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/runtime/status"
 )
@@ -56,7 +57,7 @@ func TestStatusOfAStoppedRank(t *testing.T) {
 			require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGCONT))
 			require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
 			code, _ := p.end()
-			require.Equal(t, exitInterrupted, code)
+			require.Equal(t, command.Interrupted, code)
 		})
 	}
 }
@@ -96,7 +97,7 @@ func TestStatusOfRanksStartedByHand(t *testing.T) {
 	for rank, p := range ranks {
 		code, said := p.end()
 		if rank < 2 {
-			require.Equal(t, exitNo, code, said)
+			require.Equal(t, command.No, code, said)
 			require.Contains(t, said, `msg="rank lost" rank=`)
 			require.Contains(t, said, `msg="communicator closed"`)
 		}

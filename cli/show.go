@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -46,13 +47,13 @@ Examples:
 }
 
 // Run draws the schedule or prints the program of one rank.
-func (c *showCmd) Run(ctx context.Context, std stdio) error {
+func (c *showCmd) Run(ctx context.Context, std command.Stdio) error {
 	s, err := c.load(ctx, std)
 	if err != nil {
 		return err
 	}
-	std.work.does("drawing " + c.Source)
-	out := ctxWriter{ctx, std.Out}
+	std.Does("drawing " + c.Source)
+	out := command.NewWriter(ctx, std.Out)
 	if c.Rank == nil {
 		o, err := c.options(s, std)
 		if err != nil {
@@ -61,10 +62,10 @@ func (c *showCmd) Run(ctx context.Context, std stdio) error {
 		return emit.Rounds(out, s, o)
 	}
 	if c.Extract != (emit.Extract{}) {
-		std.idle("extract", "nothing is drawn with --rank")
+		std.Idle("extract", "nothing is drawn with --rank")
 	}
 	if c.Width != nil {
-		std.idle("width", "nothing is drawn with --rank")
+		std.Idle("width", "nothing is drawn with --rank")
 	}
 	if *c.Rank < 0 || *c.Rank >= s.Ranks {
 		return fmt.Errorf("--rank=%d: must be in 0..%d", *c.Rank, s.Ranks-1)
@@ -73,15 +74,15 @@ func (c *showCmd) Run(ctx context.Context, std stdio) error {
 }
 
 // options returns how the schedule is drawn.
-func (c *showCmd) options(s *ir.Schedule, std stdio) (emit.RoundsOptions, error) {
-	o := emit.RoundsOptions{Width: min(std.width(), emit.MaxWidth), Color: std.color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract}
+func (c *showCmd) options(s *ir.Schedule, std command.Stdio) (emit.RoundsOptions, error) {
+	o := emit.RoundsOptions{Width: min(std.Width(), emit.MaxWidth), Color: std.Color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract}
 	if c.Width != nil {
 		if o.Width = *c.Width; o.Width < 1 || o.Width > emit.MaxWidth {
 			return o, fmt.Errorf("--width=%d: must be in 1..%d", o.Width, emit.MaxWidth)
 		}
 	}
 	if o.Lost && !multicastsIn(s) {
-		std.idle("lost", "nothing is multicast")
+		std.Idle("lost", "nothing is multicast")
 		o.Lost = false
 	}
 	return o, nil

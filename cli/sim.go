@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
@@ -37,7 +38,7 @@ Equal arguments give equal numbers on every machine.
 
 Models, which docs/models.md describes:
 
-` + table([][2]string{
+` + command.Table([][2]string{
 		{"loggp", "CPUs and interfaces with latency --L, overhead --o, gaps --g and --G, and overhead a byte --O"},
 		{"linear", "that of paper 004: a message of n bytes takes --t0 and n times --td"},
 		{"links", "hosts at a switch, with links of --rate and --delay, and CPUs with overhead --o"},
@@ -65,7 +66,7 @@ Examples:
 }
 
 // Run simulates the schedules that the arguments name and prints the results.
-func (c *simCmd) Run(ctx context.Context, std stdio) error {
+func (c *simCmd) Run(ctx context.Context, std command.Stdio) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -76,26 +77,26 @@ func (c *simCmd) Run(ctx context.Context, std stdio) error {
 	if err != nil {
 		return err
 	}
-	bar := newProgress(std, len(points)*c.Runs, "simulating")
+	bar := command.NewProgress(std, len(points)*c.Runs, "simulating")
 	for _, p := range points {
 		if err := c.simulate(ctx, p, bar); err != nil {
 			return err
 		}
 	}
-	bar.clear()
-	return c.write(ctxWriter{ctx, std.Out}, points)
+	bar.Clear()
+	return c.write(command.NewWriter(ctx, std.Out), points)
 }
 
 // write writes the files that the flags name and prints the table, unless one of the files is the
 // standard output.
 func (c *simCmd) write(out io.Writer, points []*point) error {
 	if c.CSV != "" {
-		if err := writeTo("csv", c.CSV, out, func(w io.Writer) error { return writeSimCSV(w, points) }); err != nil {
+		if err := command.WriteTo("csv", c.CSV, out, func(w io.Writer) error { return writeSimCSV(w, points) }); err != nil {
 			return err
 		}
 	}
 	if c.Plot != "" {
-		if err := writeTo("plot", c.Plot, out, func(w io.Writer) error { return c.draw(w, points) }); err != nil {
+		if err := command.WriteTo("plot", c.Plot, out, func(w io.Writer) error { return c.draw(w, points) }); err != nil {
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ type point struct {
 }
 
 // points returns the points to simulate.
-func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
+func (c *simCmd) points(ctx context.Context, std command.Stdio) ([]*point, error) {
 	var all []*point
 	wait, err := c.rootWait()
 	if err != nil {
@@ -161,7 +162,7 @@ func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
 	add := func(name string, p sim.Programs) error {
 		h := p.Header()
 		if wait != (sim.Delay{}) && !h.Rooted() {
-			std.idle("root-delay", name+" has no root")
+			std.Idle("root-delay", name+" has no root")
 			c.RootDelay, wait = "none", sim.Delay{}
 		}
 		sizes := []int{0}
@@ -203,7 +204,7 @@ func (c *simCmd) points(ctx context.Context, std stdio) ([]*point, error) {
 
 // specs returns the algorithm for each number of ranks. The simulator builds the program of a rank
 // when the rank has something to do, so the size of schedules is not bounded.
-func (c *simCmd) specs(std stdio) ([]*schedule.Spec, error) {
+func (c *simCmd) specs(std command.Stdio) ([]*schedule.Spec, error) {
 	c.dropIdle(std)
 	p, err := c.params(c.Source)
 	switch {
@@ -225,7 +226,7 @@ func (c *simCmd) specs(std stdio) ([]*schedule.Spec, error) {
 }
 
 // file returns the programs of a file of any form, and their name.
-func (c *simCmd) file(ctx context.Context, std stdio) (string, sim.Programs, error) {
+func (c *simCmd) file(ctx context.Context, std command.Stdio) (string, sim.Programs, error) {
 	l, err := c.openSniffed(ctx, std)
 	if err != nil {
 		return "", nil, err
@@ -241,7 +242,7 @@ func (c *simCmd) file(ctx context.Context, std stdio) (string, sim.Programs, err
 	if err := c.checkOwn(l.form); err != nil {
 		return "", nil, err
 	}
-	p, err := await(ctx, func() (sim.Programs, error) { return c.foreign(l.form, l.in) })
+	p, err := command.Await(ctx, func() (sim.Programs, error) { return c.foreign(l.form, l.in) })
 	return filepath.Base(c.Source), p, err
 }
 
@@ -270,7 +271,7 @@ func (c *simCmd) foreign(form *foreignForm, in io.Reader) (sim.Programs, error) 
 }
 
 // simulate runs a point with all seeds.
-func (c *simCmd) simulate(ctx context.Context, p *point, bar progress) error {
+func (c *simCmd) simulate(ctx context.Context, p *point, bar command.Progress) error {
 	config, err := c.config(p)
 	if err != nil {
 		return err
@@ -280,12 +281,12 @@ func (c *simCmd) simulate(ctx context.Context, p *point, bar progress) error {
 		return err
 	}
 	for i := range c.Runs {
-		r, err := await(ctx, func() (*sim.Result, error) { return s.Run(c.Seed + uint64(i)) })
+		r, err := command.Await(ctx, func() (*sim.Result, error) { return s.Run(c.Seed + uint64(i)) })
 		if err != nil {
 			return err
 		}
 		p.note(r)
-		bar.advance()
+		bar.Advance()
 	}
 	slices.Sort(p.spans)
 	return nil

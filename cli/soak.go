@@ -12,6 +12,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
@@ -68,7 +69,7 @@ func (c *soakCmd) check() error {
 }
 
 // Run runs the seeds or the scenario of the flags and prints the result.
-func (c *soakCmd) Run(ctx context.Context, std stdio) error {
+func (c *soakCmd) Run(ctx context.Context, std command.Stdio) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -82,16 +83,16 @@ func (c *soakCmd) Run(ctx context.Context, std stdio) error {
 		}
 		return c.replay(ctx, std, sc, c.Script)
 	}
-	s := soak{cmd: c, bar: newProgress(std, int(min(c.Seeds, 1<<40)), "soaking", progressbar.OptionShowIts(), progressbar.OptionSetItsString("seeds"))}
+	s := soak{cmd: c, bar: command.NewProgress(std, int(min(c.Seeds, 1<<40)), "soaking", progressbar.OptionShowIts(), progressbar.OptionSetItsString("seeds"))}
 	s.trySeeds(ctx)
-	s.bar.clear()
+	s.bar.Clear()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return s.print(ctx, std)
 }
 
-func (c *soakCmd) readScript(std stdio) (*simnet.Scenario, error) {
+func (c *soakCmd) readScript(std command.Stdio) (*simnet.Scenario, error) {
 	in, err := (&sourceArgs{Source: c.Script}).open(std)
 	if err != nil {
 		return nil, fmt.Errorf("--script: %w", err)
@@ -105,14 +106,14 @@ func (c *soakCmd) readScript(std stdio) (*simnet.Scenario, error) {
 }
 
 // replay runs one scenario.
-func (c *soakCmd) replay(ctx context.Context, std stdio, sc *simnet.Scenario, name string) error {
-	out := ctxWriter{ctx, std.Out}
+func (c *soakCmd) replay(ctx context.Context, std command.Stdio, sc *simnet.Scenario, name string) error {
+	out := command.NewWriter(ctx, std.Out)
 	if c.Trace {
 		if _, err := simnet.Run(sc, out); err != nil {
 			return err
 		}
 	}
-	r, err := await(ctx, func() (*simnet.Result, error) { return simnet.Check(sc) })
+	r, err := command.Await(ctx, func() (*simnet.Result, error) { return simnet.Check(sc) })
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (c *soakCmd) replay(ctx context.Context, std stdio, sc *simnet.Scenario, na
 		return err
 	}
 	if r.Violation != nil {
-		return &noError{fmt.Sprintf("%s: %v", name, r.Violation)}
+		return command.Negative(fmt.Sprintf("%s: %v", name, r.Violation))
 	}
 	return nil
 }
@@ -133,7 +134,7 @@ func (c *soakCmd) replay(ctx context.Context, std stdio, sc *simnet.Scenario, na
 // soak runs many seeds on all cores.
 type soak struct {
 	cmd    *soakCmd
-	bar    progress
+	bar    command.Progress
 	next   atomic.Uint64 // number of seeds taken
 	began  time.Time
 	took   time.Duration
@@ -183,7 +184,7 @@ func (s *soak) one(seed uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done++
-	s.bar.advance()
+	s.bar.Advance()
 	if err == nil {
 		s.events += 2 * r.Events
 		err = r.Violation
@@ -210,8 +211,8 @@ func (f *soakFailure) shrink(most int) {
 }
 
 // print shrinks the scenarios of failed seeds and prints the result.
-func (s *soak) print(ctx context.Context, std stdio) error {
-	out := ctxWriter{ctx, std.Out}
+func (s *soak) print(ctx context.Context, std command.Stdio) error {
+	out := command.NewWriter(ctx, std.Out)
 	for i := range s.fails {
 		if err := s.printFailure(ctx, out, &s.fails[i]); err != nil {
 			return err
@@ -229,15 +230,15 @@ func (s *soak) print(ctx context.Context, std stdio) error {
 		}
 	}
 	if len(s.fails) > 0 {
-		return &noError{fmt.Sprintf("%d of %d seeds fail", len(s.fails), s.done)}
+		return command.Negative(fmt.Sprintf("%d of %d seeds fail", len(s.fails), s.done))
 	}
 	return nil
 }
 
 func (s *soak) rate() float64 { return float64(s.done) / s.took.Seconds() }
 
-func (s *soak) printFailure(ctx context.Context, out ctxWriter, f *soakFailure) error {
-	_, err := await(ctx, func() (any, error) { f.shrink(s.cmd.Ranks); return nil, nil })
+func (s *soak) printFailure(ctx context.Context, out command.Writer, f *soakFailure) error {
+	_, err := command.Await(ctx, func() (any, error) { f.shrink(s.cmd.Ranks); return nil, nil })
 	if err != nil || s.cmd.JSON {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -31,22 +32,22 @@ type sourceArgs struct {
 }
 
 // load returns the one schedule that the arguments name.
-func (a *sourceArgs) load(ctx context.Context, std stdio) (*ir.Schedule, error) {
+func (a *sourceArgs) load(ctx context.Context, std command.Stdio) (*ir.Schedule, error) {
 	if a.isFile() {
-		in, err := await(ctx, func() (io.ReadCloser, error) { return a.open(std) })
+		in, err := command.Await(ctx, func() (io.ReadCloser, error) { return a.open(std) })
 		if err != nil {
 			return nil, err
 		}
 		defer in.Close() // read only: nothing to lose
-		std.work.does("reading " + a.Source)
+		std.Does("reading " + a.Source)
 		return a.read(ctx, in)
 	}
 	spec, err := a.spec(std)
 	if err != nil {
 		return nil, err
 	}
-	std.work.does("building " + a.Source)
-	return await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
+	std.Does("building " + a.Source)
+	return command.Await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
 }
 
 // ownRoot says that a schedule of a file can have no other root than its own.
@@ -58,7 +59,7 @@ func ownRoot(file string, h *ir.Header) string {
 }
 
 // spec returns the algorithm that the arguments name.
-func (a *sourceArgs) spec(std stdio) (*schedule.Spec, error) {
+func (a *sourceArgs) spec(std command.Stdio) (*schedule.Spec, error) {
 	a.dropIdle(std)
 	p, err := a.params(a.Source)
 	if err != nil {
@@ -74,7 +75,7 @@ func (a *sourceArgs) spec(std stdio) (*schedule.Spec, error) {
 }
 
 // dropIdle removes the flags that have no effect on the algorithm.
-func (a *sourceArgs) dropIdle(std stdio) {
+func (a *sourceArgs) dropIdle(std command.Stdio) {
 	if alg, err := algorithm(a.Source); err == nil {
 		a.paramFlags.dropIdle(alg.Collective, std)
 	}
@@ -128,12 +129,12 @@ func (a *sourceArgs) meansAlgorithm() bool {
 }
 
 // open opens the file that the source names. It may block on a pipe.
-func (a *sourceArgs) open(std stdio) (io.ReadCloser, error) {
+func (a *sourceArgs) open(std command.Stdio) (io.ReadCloser, error) {
 	if a.Source == "-" {
-		if isTerminal(std.In) {
+		if command.IsTerminal(std.In) {
 			fmt.Fprintln(std.Err, "schedgen: reading a schedule from the terminal; Ctrl-D ends it")
 		}
-		return io.NopCloser(&untilEOF{r: std.In}), nil
+		return io.NopCloser(&command.UntilEOF{Reader: std.In}), nil
 	}
 	if form := a.writtenOnly(); form != "" {
 		return nil, fmt.Errorf("%s: format %s cannot be read back; text and json can", a.Source, form)
@@ -172,7 +173,7 @@ func (a *sourceArgs) read(ctx context.Context, in io.Reader) (*ir.Schedule, erro
 	if flags := a.list(); len(flags) > 0 {
 		return nil, fmt.Errorf("--%s: %s has its own parameters", flags[0].name, a.Source)
 	}
-	return await(ctx, func() (*ir.Schedule, error) { return parse(in, name) })
+	return command.Await(ctx, func() (*ir.Schedule, error) { return parse(in, name) })
 }
 
 // parse reads a schedule. Its first bytes tell the form.

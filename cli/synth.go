@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/sim"
@@ -57,7 +58,7 @@ Examples:
 }
 
 // Run makes a schedule.
-func (c *synthCmd) Run(ctx context.Context, std stdio) error {
+func (c *synthCmd) Run(ctx context.Context, std command.Stdio) error {
 	if c.JSON && !c.Bound {
 		return errors.New("--json: needs --bound; --format json writes the schedule as JSON")
 	}
@@ -69,26 +70,26 @@ func (c *synthCmd) Run(ctx context.Context, std stdio) error {
 		n = n.Ordered(network.Order(n))
 	}
 	if c.Bound {
-		std.work.does("computing the bound")
-		b, err := await(ctx, func() (synth.Bound, error) {
+		std.Does("computing the bound")
+		b, err := command.Await(ctx, func() (synth.Bound, error) {
 			return synth.BoundFrom(n, synth.Collective(c.Collective), c.Root)
 		})
 		if err != nil {
 			return c.faultOf(err)
 		}
-		out := ctxWriter{ctx, std.Out}
+		out := command.NewWriter(ctx, std.Out)
 		if c.JSON {
 			return writeJSON(out, b, "")
 		}
 		return printBound(out, n, b)
 	}
-	std.work.does("packing trees")
+	std.Does("packing trees")
 	f, err := c.fastest(ctx, std, n)
 	if err != nil {
 		return c.faultOf(err)
 	}
-	std.work.does("writing the schedule")
-	s, err := await(ctx, func() (*ir.Schedule, error) { return f.plan.Schedule(), nil })
+	std.Does("writing the schedule")
+	s, err := command.Await(ctx, func() (*ir.Schedule, error) { return f.plan.Schedule(), nil })
 	if err != nil {
 		return err
 	}
@@ -96,11 +97,11 @@ func (c *synthCmd) Run(ctx context.Context, std stdio) error {
 	if c.Format == "json" {
 		write = ir.WriteJSON
 	}
-	err = writeTo("output", c.Output, std.Out, func(w io.Writer) error { return write(ctxWriter{ctx, w}, s) })
+	err = command.WriteTo("output", c.Output, std.Out, func(w io.Writer) error { return write(command.NewWriter(ctx, w), s) })
 	if err != nil {
 		return err
 	}
-	return f.print(ctxWriter{ctx, std.Err}, n)
+	return f.print(command.NewWriter(ctx, std.Err), n)
 }
 
 // synthesized is a plan, and how long its schedule takes in the simulation of a size.
@@ -111,7 +112,7 @@ type synthesized struct {
 }
 
 // fastest returns the plan that the flags describe. With --size it tries what they leave open.
-func (c *synthCmd) fastest(ctx context.Context, std stdio, n *network.Network) (best synthesized, err error) {
+func (c *synthCmd) fastest(ctx context.Context, std command.Stdio, n *network.Network) (best synthesized, err error) {
 	spreads, windows, pieces := []bool{c.Spread}, []int{0}, []int{1}
 	if c.Size != nil {
 		if best.bytes = int(*c.Size); best.bytes < 1 {
@@ -128,11 +129,11 @@ func (c *synthCmd) fastest(ctx context.Context, std stdio, n *network.Network) (
 	if c.Window != nil {
 		windows = []int{*c.Window}
 	}
-	bar := newProgress(std, len(spreads)*len(windows)*len(pieces), "simulating")
-	defer bar.clear()
+	bar := command.NewProgress(std, len(spreads)*len(windows)*len(pieces), "simulating")
+	defer bar.Clear()
 	for _, spread := range spreads {
 		o := synth.Options{Collective: synth.Collective(c.Collective), Root: c.Root, Trees: c.Trees, Pieces: pieces[0], Window: windows[0], Spread: spread}
-		p, err := await(ctx, func() (*synth.Planned, error) { return synth.Plan(n, o) })
+		p, err := command.Await(ctx, func() (*synth.Planned, error) { return synth.Plan(n, o) })
 		if err != nil {
 			return best, err
 		}
@@ -145,7 +146,7 @@ func (c *synthCmd) fastest(ctx context.Context, std stdio, n *network.Network) (
 				if err := best.try(ctx, n, p, o); err != nil {
 					return best, err
 				}
-				bar.advance()
+				bar.Advance()
 			}
 		}
 	}
@@ -163,7 +164,7 @@ func (b *synthesized) try(ctx context.Context, n *network.Network, p *synth.Plan
 	}
 	q := *p
 	q.Options = o
-	took, err := await(ctx, func() (sim.Time, error) {
+	took, err := command.Await(ctx, func() (sim.Time, error) {
 		r, err := sim.Run(sim.Of(q.Schedule()), sim.Config{Model: sim.Network{O: netrules.Overhead, Net: n}, Bytes: b.bytes, Fold: sim.DefaultFold})
 		if err != nil {
 			return 0, err
@@ -200,9 +201,9 @@ func printBound(w io.Writer, n *network.Network, b synth.Bound) error {
 	if _, err = fmt.Fprintf(w, "%s on %d ranks: %s of n bits needs n·%d/%s or longer\n", b.Collective, b.Ranks, block, b.Crossing, rateWords(b.Over)); err != nil {
 		return err
 	}
-	what, comes := count(int(b.Crossing), "block"), "enter"
+	what, comes := command.Count(int(b.Crossing), "block"), "enter"
 	if row.Alike {
-		what = count(int(b.Crossing), "vector")
+		what = command.Count(int(b.Crossing), "vector")
 	}
 	if b.Crossing == 1 {
 		comes = "enters"
@@ -265,7 +266,7 @@ func (b *synthesized) print(w io.Writer, n *network.Network) error {
 			near += fmt.Sprintf(", a window of %d", o.Window)
 		}
 		at := p.Bound.Seconds(b.bytes) * 1e9
-		if _, err := fmt.Fprintf(w, "  %-9v  %s, %s: %v simulated, %.2f times the bound\n", byteSize(b.bytes), count(o.Pieces, "piece"), near, time.Duration(b.took).Round(time.Microsecond), float64(b.took)/at); err != nil {
+		if _, err := fmt.Fprintf(w, "  %-9v  %s, %s: %v simulated, %.2f times the bound\n", byteSize(b.bytes), command.Count(o.Pieces, "piece"), near, time.Duration(b.took).Round(time.Microsecond), float64(b.took)/at); err != nil {
 			return err
 		}
 	}

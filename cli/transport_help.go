@@ -1,6 +1,10 @@
 package cli
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/internal/command"
+)
 
 // transportHelp are the values of --transport, and the text of each in --help.
 var transportHelp = [][2]string{
@@ -27,5 +31,5 @@ func transportTable(auto string, names ...string) string {
 			rows = append(rows, t)
 		}
 	}
-	return table(rows)
+	return command.Table(rows)
 }

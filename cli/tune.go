@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/fit"
 )
@@ -77,7 +78,7 @@ Examples:
 }
 
 // Run measures, unless the flags give a model, and makes rules.
-func (c *tuneCmd) Run(ctx context.Context, std stdio) error {
+func (c *tuneCmd) Run(ctx context.Context, std command.Stdio) error {
 	c.dropIdle(std)
 	if err := c.check(); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (t *tuned) finish(ctx context.Context) error {
 		return err
 	}
 	if c.Plot != "" {
-		if err := writeFile("plot", c.Plot, func(w io.Writer) error { return drawTuned(w, t) }); err != nil {
+		if err := command.WriteFile("plot", c.Plot, func(w io.Writer) error { return drawTuned(w, t) }); err != nil {
 			return err
 		}
 	}
@@ -108,7 +109,7 @@ func (t *tuned) finish(ctx context.Context) error {
 			_, err := w.Write(t.rules.Text())
 			return err
 		}
-		if err := writeFile("rules", c.Rules, write); err != nil {
+		if err := command.WriteFile("rules", c.Rules, write); err != nil {
 			return err
 		}
 	}
@@ -116,7 +117,7 @@ func (t *tuned) finish(ctx context.Context) error {
 	if c.JSON {
 		show = func(w io.Writer) error { return writeJSON(w, t.object(), "") }
 	}
-	if err := show(ctxWriter{ctx, t.std.Out}); err != nil {
+	if err := show(command.NewWriter(ctx, t.std.Out)); err != nil {
 		return err
 	}
 	return refusal
@@ -205,7 +206,7 @@ func doublings(lo, hi int) (all []int) {
 // tuned is a machine with its measured times and the rules that follow.
 type tuned struct {
 	cmd   *tuneCmd
-	std   stdio
+	std   command.Stdio
 	start time.Time
 
 	link    crew.Link                      // the link that was measured

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/sim"
 )
 
@@ -38,7 +39,7 @@ func (f *modelFlags) model() sim.LogGP {
 }
 
 // dropIdle removes the flags that have no effect with --from-model.
-func (c *tuneCmd) dropIdle(std stdio) {
+func (c *tuneCmd) dropIdle(std command.Stdio) {
 	if !c.FromModel {
 		return
 	}
@@ -50,7 +51,7 @@ func (c *tuneCmd) dropIdle(std stdio) {
 		{"netns", c.Netns}, {"key-file", c.KeyFile != ""}, {"encrypt", c.Encrypt},
 	} {
 		if of.given {
-			std.idle(of.name, "--from-model measures nothing")
+			std.Idle(of.name, "--from-model measures nothing")
 		}
 	}
 	c.tuneLink, c.Netns = tuneLink{}, false

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
@@ -40,10 +41,10 @@ func (t *tuned) printSizes(b *bytes.Buffer) {
 	}
 	_ = table.Flush() // into memory
 	if left := t.wanted - len(t.machine.Sizes); left > 0 {
-		fmt.Fprintf(b, "%s not measured: --budget was over\n", count(left, "longer size"))
+		fmt.Fprintf(b, "%s not measured: --budget was over\n", command.Count(left, "longer size"))
 	}
 	if wide := t.unsettled(); wide > 0 {
-		fmt.Fprintf(b, "%s with an interval wider than --precision=%v allows\n", count(wide, "size"), t.cmd.Precision)
+		fmt.Fprintf(b, "%s with an interval wider than --precision=%v allows\n", command.Count(wide, "size"), t.cmd.Precision)
 	}
 }
 
@@ -138,7 +139,7 @@ func (t *tuned) printRules(b *bytes.Buffer) {
 	}
 	t.printMisfits(b)
 	if t.dropped > 0 {
-		fmt.Fprintf(b, "candidates of %s were not timed: --budget was over\n", count(t.dropped, "case"))
+		fmt.Fprintf(b, "candidates of %s were not timed: --budget was over\n", command.Count(t.dropped, "case"))
 	}
 }
 
@@ -162,7 +163,7 @@ func (t *tuned) printMisfits(b *bytes.Buffer) {
 		}
 		more := ""
 		if others > 0 {
-			more = "; and " + count(others, "other size")
+			more = "; and " + command.Count(others, "other size")
 		}
 		fmt.Fprintf(table, "  %s, %v\t%s µs\t%s\t%s%s\n", q.Name, byteSize(worst.Bytes),
 			threeDigits(worst.Measured.Value/1e3), ends(worst.Measured, 1e-3), misfitWords(worst), more)
@@ -205,9 +206,9 @@ func (t *tuned) refusal() error {
 		return nil
 	}
 	worst, _ := worstOf(t.misfits, "")
-	return &noError{fmt.Sprintf("no rules: %s not measured well enough; worst: %s, %v: %s; "+
+	return command.Negative(fmt.Sprintf("no rules: %s not measured well enough; worst: %s, %v: %s; "+
 		"measure again while the machine is idle, with a longer --budget, or leave sizes out with --size",
-		count(len(t.misfits), "time"), worst.Quantity, byteSize(worst.Bytes), misfitWords(worst))}
+		command.Count(len(t.misfits), "time"), worst.Quantity, byteSize(worst.Bytes), misfitWords(worst)))
 }
 
 // ends spells the ends of an interval, multiplied by unit.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
@@ -46,7 +47,7 @@ func finished(t *testing.T, measurement string, change func(*tuned)) (out, rules
 	file := filepath.Join(t.TempDir(), "rules.json")
 	of := &tuned{
 		cmd:  &tuneCmd{Iterations: 10, tuneFlags: tuneFlags{UpTo: 8, Precision: 0.05, Budget: time.Second, Rules: file}},
-		std:  stdio{Out: &printed, Err: &printed, Getenv: func(string) string { return "" }},
+		std:  command.Stdio{Out: &printed, Err: &printed, Getenv: func(string) string { return "" }},
 		link: crew.Link{Transport: overTCP},
 	}
 	of.machine, of.samples = recorded(t, measurement)
@@ -68,7 +69,7 @@ func finished(t *testing.T, measurement string, change func(*tuned)) (out, rules
 // which times are off, by how much, and what to do. It writes no file and exits with 1.
 func TestTuneRefusesNoise(t *testing.T) {
 	out, rules, err := finished(t, "noisy", nil)
-	var no *noError
+	var no *command.NoError
 	require.ErrorAs(t, err, &no, "exit code 1")
 	require.EqualError(t, err, "no rules: 17 times not measured well enough; worst: receiver, 256 B: uncertain by 163 % (allowed: 25 %); "+
 		"measure again while the machine is idle, with a longer --budget, or leave sizes out with --size")

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
@@ -160,7 +161,7 @@ func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err erro
 	}
 	on := grid.OnModel(model, func(c selection.Case) ([]selection.Candidate, error) { return found[c], nil })
 	for i := range grids {
-		rules, err := await(ctx, func() ([]selection.Rule, error) {
+		rules, err := command.Await(ctx, func() ([]selection.Rule, error) {
 			return grids[i].Rules(func(c selection.Case, near []grid.Choice) (grid.Cell, error) {
 				if _, timed := t.timed[c]; timed {
 					return grid.Cell{}, nil // its rules, if any, are the measured ones
@@ -194,9 +195,9 @@ func (t *tuned) compare(ctx context.Context, grids []grid.Grid, m sim.Model) (ma
 		}
 	}
 	slices.Reverse(cases) // the longest comes first, which balances the work of the cores
-	bar := newProgress(t.std, len(cases), "model")
-	defer bar.clear()
-	return await(ctx, func() (map[selection.Case][]selection.Candidate, error) {
+	bar := command.NewProgress(t.std, len(cases), "model")
+	defer bar.Clear()
+	return command.Await(ctx, func() (map[selection.Case][]selection.Candidate, error) {
 		found, failed := make([][]selection.Candidate, len(cases)), make([]error, len(cases))
 		var next atomic.Int64
 		var workers sync.WaitGroup
@@ -204,7 +205,7 @@ func (t *tuned) compare(ctx context.Context, grids []grid.Grid, m sim.Model) (ma
 			workers.Go(func() {
 				for i := next.Add(1) - 1; int(i) < len(cases) && ctx.Err() == nil; i = next.Add(1) - 1 {
 					found[i], failed[i] = selection.Compare(cases[i], m)
-					bar.advance()
+					bar.Advance()
 				}
 			})
 		}

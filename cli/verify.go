@@ -10,6 +10,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -35,7 +36,7 @@ every number of ranks. For a check that fails it prints a counterexample, and th
 
 Checks:
 
-` + table(checks) + `
+` + command.Table(checks) + `
 For a schedule that folds, "tree" is a digest of the trees by which it folds contributions. Two
 schedules with the same digest compute the same bits.
 
@@ -58,7 +59,7 @@ func checkNames() []string {
 }
 
 // Run proves the schedules that the arguments name and prints the results.
-func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
+func (c *verifyCmd) Run(ctx context.Context, std command.Stdio) error {
 	for _, name := range c.Check {
 		if err := oneOf("check", name, checkNames()); err != nil {
 			return err
@@ -91,12 +92,12 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 	proved, failed, refused, applied := 0, 0, 0, false
 	var last *schedule.Refusal
 	for prove := range jobs.all(begin, c.Check) {
-		report, err := await(ctx, prove)
-		bar.clear()
+		report, err := command.Await(ctx, prove)
+		bar.Clear()
 		if refusal, ok := errors.AsType[*schedule.Refusal](err); ok && jobs.len() > 1 {
 			refused++
 			last = refusal
-			bar.advance()
+			bar.Advance()
 			continue
 		}
 		if err != nil {
@@ -110,9 +111,9 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 		if err := out.report(report); err != nil {
 			return err
 		}
-		bar.advance()
+		bar.Advance()
 	}
-	bar.clear()
+	bar.Clear()
 	switch {
 	case proved == 0 && refused > 0:
 		return fmt.Errorf("%s: %w", c.Source, last)
@@ -127,15 +128,15 @@ func (c *verifyCmd) Run(ctx context.Context, std stdio) error {
 
 // progress returns a bar and a function to call before each check. The steps of the bar are the
 // schedules, or the checks of a single schedule.
-func (c *verifyCmd) progress(ctx context.Context, std stdio, schedules int) (bar progress, begin func(check string)) {
+func (c *verifyCmd) progress(ctx context.Context, std command.Stdio, schedules int) (bar command.Progress, begin func(check string)) {
 	if schedules > 1 {
-		return newProgress(std, schedules, "proving"), func(string) {}
+		return command.NewProgress(std, schedules, "proving"), func(string) {}
 	}
 	steps := 3 + len(verify.Checks()) // building, what ranks have in common, the checks, and one more so that the bar is full only at the end
-	bar = newProgress(std, steps, "building", progressbar.OptionThrottle(0), progressbar.OptionSetRenderBlankState(true))
+	bar = command.NewProgress(std, steps, "building", progressbar.OptionThrottle(0), progressbar.OptionSetRenderBlankState(true))
 	return bar, func(check string) {
 		if ctx.Err() == nil { // after an interrupt the abandoned check may still run
-			bar.begin("proving " + check)
+			bar.Begin("proving " + check)
 		}
 	}
 }
@@ -148,9 +149,9 @@ func (c *verifyCmd) finish(out reportPrinter, failed, total int) error {
 	case failed == 0:
 		return nil
 	case total == 1:
-		return &noError{"not verified"}
+		return command.Negative("not verified")
 	}
-	return &noError{fmt.Sprintf("%d of %d schedules not verified", failed, total)}
+	return command.Negative(fmt.Sprintf("%d of %d schedules not verified", failed, total))
 }
 
 // jobs returns the schedules to be proved.
@@ -177,10 +178,10 @@ func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
 }
 
 // dropIdle removes the flags that have no effect on the algorithm.
-func (c *verifyCmd) dropIdle(std stdio) {
+func (c *verifyCmd) dropIdle(std command.Stdio) {
 	c.sourceArgs.dropIdle(std)
 	if alg, err := algorithm(c.Source); err == nil && c.AllRoots && !takes(&alg, "root") {
-		std.idle("all-roots", noRoot(alg.Collective))
+		std.Idle("all-roots", noRoot(alg.Collective))
 		c.AllRoots = false
 	}
 }

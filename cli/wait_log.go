@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // waitLog returns a log that prints to standard error what a process waits for while ranks or
 // members meet, one line for each message.
-func waitLog(std stdio) *slog.Logger { return slog.New(waitHandler{std.Err}) }
+func waitLog(std command.Stdio) *slog.Logger { return slog.New(waitHandler{std.Err}) }
 
 // waitHandler writes the messages of warnings and errors, without level, time or attributes.
 type waitHandler struct{ w io.Writer }

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func (s *helpStyle) print(options kong.HelpOptions, ctx *kong.Context) error {
 		flag.Hidden = false
 	}
 	if err == nil && len(hidden) > 0 {
-		_, err = fmt.Fprintf(ctx.Stdout, "\n%s for experts: %s --help-all\n", count(len(hidden), "more flag"), node.FullPath())
+		_, err = fmt.Fprintf(ctx.Stdout, "\n%s for experts: %s --help-all\n", Count(len(hidden), "more flag"), node.FullPath())
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func (helpCmd) Help() string {
 
 Example:
 
-  schedgen help run bcast`
+  ${program} help ${example}`
 }
 
 // Run prints the help of the verb.
@@ -87,25 +87,25 @@ func (c *helpCmd) Run(app *kong.Kong, style *helpStyle) error {
 	return ctx.PrintUsage(false)
 }
 
-// helpWidth is the width of the tables in help texts. Kong indents them by two more columns.
-const helpWidth = 76
+// HelpWidth is the width of the tables in help texts. Kong indents them by two more columns.
+const HelpWidth = 76
 
-// table lays out rows of a word and its meaning. The rows are indented, so that kong does not
+// Table lays out rows of a word and its meaning. The rows are indented, so that kong does not
 // reflow them.
-func table(rows [][2]string) string {
+func Table(rows [][2]string) string {
 	widest := 0
 	for _, row := range rows {
 		widest = max(widest, utf8.RuneCountInString(row[0]))
 	}
 	var b strings.Builder
 	for _, row := range rows {
-		fmt.Fprintf(&b, "  %-*s  %s\n", widest, row[0], hanging(row[1], widest+4, helpWidth))
+		fmt.Fprintf(&b, "  %-*s  %s\n", widest, row[0], Hanging(row[1], widest+4, HelpWidth))
 	}
 	return b.String()
 }
 
-// heads returns the first words of the rows.
-func heads(rows [][2]string) []string {
+// Heads returns the first words of the rows.
+func Heads(rows [][2]string) []string {
 	var words []string
 	for _, row := range rows {
 		words = append(words, row[0])
@@ -113,8 +113,8 @@ func heads(rows [][2]string) []string {
 	return words
 }
 
-// hanging breaks text into lines that start at column indent.
-func hanging(text string, indent, width int) string {
+// Hanging breaks text into lines that start at column indent.
+func Hanging(text string, indent, width int) string {
 	var b strings.Builder
 	at := indent
 	for i, word := range strings.Fields(text) {

@@ -110,7 +110,7 @@ func TestBrief(t *testing.T) {
 func TestScripts(t *testing.T) {
 	require.Equal(t, []string{"bash", "fish", "zsh"}, Shells())
 	for _, shell := range Shells() {
-		text, err := Script(shell)
+		text, err := Script(shell, "schedgen")
 		require.NoError(t, err)
 		require.NotEmpty(t, text)
 		if _, err := exec.LookPath(shell); err != nil {
@@ -123,6 +123,6 @@ func TestScripts(t *testing.T) {
 		require.NoError(t, err, "%s: %s", shell, out)
 		require.Empty(t, string(out), shell)
 	}
-	_, err := Script("csh")
+	_, err := Script("csh", "schedgen")
 	require.Error(t, err)
 }

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"io"
@@ -14,19 +14,19 @@ const silence = 2 * time.Second
 type work struct {
 	mu    sync.Mutex
 	doing string
-	shown progress
-	begin func() progress // begins to show the work; nil once the work is no longer shown
+	shown Progress
+	begin func() Progress // begins to show the work; nil once the work is no longer shown
 }
 
 // withWork returns the streams of a verb that computes, and a function to call at its end.
-func (s stdio) withWork() (stdio, func()) {
+func (s Stdio) withWork() (Stdio, func()) {
 	raw := s
-	w := &work{doing: "computing", begin: func() progress { return newSpinner(raw, "") }}
+	w := &work{doing: "computing", begin: func() Progress { return NewSpinner(raw, "") }}
 	s.work = w
-	if isTerminal(s.Out) {
+	if IsTerminal(s.Out) {
 		s.Out = screen{s.Out, s.Out.(descriptor), w.end}
 	}
-	if isTerminal(s.Err) {
+	if IsTerminal(s.Err) {
 		s.Err = screen{s.Err, s.Err.(descriptor), w.clear}
 	}
 	return s, w.watch()
@@ -62,13 +62,15 @@ func (w *work) draw() {
 	if w.begin == nil {
 		return
 	}
-	if w.shown == (progress{}) {
+	if w.shown == (Progress{}) {
 		w.shown = w.begin()
 	}
-	w.shown.describe(w.doing)
+	w.shown.Describe(w.doing)
 }
 
-// does notes what the verb computes now, such as "building bcast/chain".
+// Does notes what the verb computes now, such as "building bcast/chain".
+func (s Stdio) Does(doing string) { s.work.does(doing) }
+
 func (w *work) does(doing string) {
 	if w != nil {
 		w.mu.Lock()
@@ -82,7 +84,7 @@ func (w *work) clear() {
 	if w != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.shown.clear()
+		w.shown.Clear()
 	}
 }
 
@@ -91,7 +93,7 @@ func (w *work) end() {
 	if w != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.shown.clear()
+		w.shown.Clear()
 		w.begin = nil
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -14,16 +14,16 @@ type versionFlag bool
 
 // BeforeReset prints the version. Kong calls it as soon as it reads the flag.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
-	_, err := fmt.Fprintln(app.Stdout, version.Line(buildInfo()))
-	app.Exit(exitGood)
+	_, err := fmt.Fprintln(app.Stdout, version.Line(BuildInfo()))
+	app.Exit(Good)
 	return err
 }
 
 // IsBool tells kong that the flag takes no value.
 func (versionFlag) IsBool() bool { return true }
 
-// buildInfo returns the build information of the binary, which is empty if there is none.
-func buildInfo() *debug.BuildInfo {
+// BuildInfo returns the build information of the binary, which is empty if there is none.
+func BuildInfo() *debug.BuildInfo {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info
 	}

@@ -22,9 +22,9 @@ func Shells() []string {
 	return names
 }
 
-// Script returns the script that makes a shell complete schedgen's command lines. The error says
-// that the shell has none.
-func Script(shell string) (string, error) {
+// Script returns the script that makes a shell complete the command lines of a program. The error
+// says that the shell has none.
+func Script(shell, program string) (string, error) {
 	text, err := scripts.ReadFile("scripts/schedgen." + shell)
-	return string(text), err
+	return strings.ReplaceAll(string(text), "schedgen", program), err
 }

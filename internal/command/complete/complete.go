@@ -3,6 +3,7 @@
 package complete
 
 import (
+	"net"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -12,6 +13,37 @@ import (
 type Word struct {
 	Text string
 	Help string // a few words, or ""
+}
+
+// Words returns words without help.
+func Words(texts ...string) []Word {
+	var words []Word
+	for _, text := range texts {
+		words = append(words, Word{Text: text})
+	}
+	return words
+}
+
+// Rows returns the words of rows of a word and its meaning.
+func Rows(rows [][2]string) []Word {
+	var words []Word
+	for _, row := range rows {
+		words = append(words, Word{Text: row[0], Help: row[1]})
+	}
+	return words
+}
+
+// Interfaces is a source of the network interfaces of this host.
+func Interfaces(Place) []Word {
+	all, err := net.Interfaces()
+	if err != nil {
+		return nil // a shell cannot show the error
+	}
+	var words []Word
+	for _, i := range all {
+		words = append(words, Word{Text: i.Name})
+	}
+	return words
 }
 
 // Answer lists the words that may follow.
