@@ -45,6 +45,7 @@ type Program struct {
 	// interrupt abandons it at once; whole: it reads the whole command line.
 	Verbs func(args []string) any
 
+	Moved     map[string]string            // verbs that are commands of their own now, and how to call them
 	Rewrite   func(args []string) []string // changes a command line before it is parsed; nil: it does not
 	Variables func(name string) string     // the value of ${name} in tags; "" if there is no such variable
 	Sources   map[string]complete.Source   // the possible values of flags and arguments, by the value of their tag complete

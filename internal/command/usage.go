@@ -50,6 +50,9 @@ func spellings() []Spelling {
 func (p *Program) respell(text string, at *kong.Node) string {
 	unexpected := regexp.MustCompile(`^unexpected argument ([^,]*)(, (did you mean .*))?$`)
 	if m := unexpected.FindStringSubmatch(text); m != nil && len(at.Children) > 0 {
+		if now := p.Moved[m[1]]; now != "" && at.Parent == nil {
+			return fmt.Sprintf("%q is a command of its own now: %s", m[1], now)
+		}
 		if m[3] != "" {
 			return fmt.Sprintf("no verb %q; %s", m[1], m[3])
 		}
