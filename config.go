@@ -36,8 +36,8 @@ type Config struct {
 
 	// Network says how the ranks' hosts are connected: rank r is on node r. network.Parse reads a
 	// file. Without a Transport the default is the file that SCHEDGEN_NETWORK names, if it is set.
-	// Joining makes schedules for the network and simulates them, which may take some seconds. A
-	// schedule replaces the algorithm that Rules choose if the simulation says that it is at least
+	// Joining makes schedules for the network and simulates them, which may take some seconds. The
+	// program must import package synth, if only as _. A schedule replaces the algorithm that Rules choose if the simulation says that it is at least
 	// 1.2 times faster. Communicators made by Dup use these schedules, too. Those made by Split and
 	// Shrink do not.
 	Network *network.Network

@@ -94,7 +94,7 @@ func (l *Link) join(ctx context.Context, note roundNote, p *lobby.Place, cfg tcp
 	if err != nil {
 		return nil, err
 	}
-	return runtime.Join(ctx, runtime.Config{
+	return runtime.New(ctx, runtime.Config{
 		Transport: t, Algorithms: runtime.Algorithms{"bcast": {Name: algorithms[note.Transport]}}, Silence: note.Silence,
 		Waiting: runtime.Waiting{Spin: spins[note.Transport]},
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/network/dot"
 	"github.com/schedgen/schedgen/schedule/selection"
-	netrules "github.com/schedgen/schedgen/synth/rules"
+	"github.com/schedgen/schedgen/synth"
 )
 
 // networkCmd is the verb network.
@@ -185,7 +185,7 @@ func (f *preferFlag) prefer(ctx context.Context, std command.Stdio, base *select
 		return nil, "", fmt.Errorf("--network: %s has %d ranks, not %d", f.Network, len(n.Ranks), ranks)
 	}
 	std.Does("making schedules for " + f.Network)
-	if rules, err = command.Await(ctx, func() (*selection.Rules, error) { return netrules.For(ctx, n, base) }); err != nil {
+	if rules, err = command.Await(ctx, func() (*selection.Rules, error) { return synth.Rules(ctx, n, base) }); err != nil {
 		return nil, "", fmt.Errorf("--network: %s: %w", f.Network, err)
 	}
 	var b strings.Builder

@@ -14,7 +14,6 @@ import (
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/sim"
 	"github.com/schedgen/schedgen/synth"
-	netrules "github.com/schedgen/schedgen/synth/rules"
 )
 
 // synthCmd is the verb synth.
@@ -165,7 +164,7 @@ func (b *synthesized) try(ctx context.Context, n *network.Network, p *synth.Plan
 	q := *p
 	q.Options = o
 	took, err := command.Await(ctx, func() (sim.Time, error) {
-		r, err := sim.Run(sim.Of(q.Schedule()), sim.Config{Model: sim.Network{O: netrules.Overhead, Net: n}, Bytes: b.bytes, Fold: sim.DefaultFold})
+		r, err := sim.Run(sim.Of(q.Schedule()), sim.Config{Model: sim.Network{O: synth.Overhead, Net: n}, Bytes: b.bytes, Fold: sim.DefaultFold})
 		if err != nil {
 			return 0, err
 		}

@@ -51,15 +51,12 @@ type Comm struct {
 	patience  patience
 }
 
-// Join makes the communicator of cfg.Transport's ranks. If cfg.Transport is nil, Join connects the
-// ranks that the launcher's environment names. Join owns the transport, also if it returns an
-// error. The communicator does not keep ctx.
+// Join connects the ranks that the launcher's environment names, unless cfg.Transport is set, and
+// makes their communicator. It makes schedules for cfg.Network, if that is set. Join owns the
+// transport, also if it returns an error. The communicator does not keep ctx.
 func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	since := clock.OrSystem(cfg.Clock).Now()
-	err := cfg.check()
-	if err == nil && ctx == nil {
-		err = fmt.Errorf("%w: the context is nil", ErrInput)
-	}
+	err := cfg.check(ctx)
 	if err == nil {
 		err = cfg.prefer(ctx)
 	}
@@ -67,15 +64,36 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 		err = cfg.connect(ctx)
 	}
 	if err != nil {
-		if cfg.Transport != nil {
-			_ = cfg.Transport.Close(false, 0) // the caller gets the first error
-		}
-		return nil, fmt.Errorf("join: %w", err)
+		return nil, cfg.refuse(err)
 	}
+	return cfg.make(ctx, since)
+}
+
+// New makes the communicator of cfg.Transport's ranks, and takes nothing from the environment. A
+// program that calls New and not Join does not carry launchers and their transports. cfg.Transport
+// must be set, and cfg.Network must not. New owns the transport, also if it returns an error. The
+// communicator does not keep ctx.
+func New(ctx context.Context, cfg Config) (*Comm, error) {
+	err := cfg.check(ctx)
+	switch {
+	case err != nil:
+	case cfg.Transport == nil:
+		err = fmt.Errorf("%w: Config.Transport: New needs one", ErrInput)
+	case cfg.Network != nil:
+		err = fmt.Errorf("%w: Config.Network: only Join makes schedules for networks", ErrInput)
+	}
+	if err != nil {
+		return nil, cfg.refuse(err)
+	}
+	return cfg.make(ctx, clock.OrSystem(cfg.Clock).Now())
+}
+
+// make makes the communicator. since is when its ranks began to meet.
+func (cfg *Config) make(ctx context.Context, since time.Time) (*Comm, error) {
 	cfg.fill()
-	d := newDriver(&cfg)
-	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), casting: casting{apart: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
-	err = ctx.Err()
+	d := newDriver(cfg)
+	c := &Comm{drv: d, cfg: *cfg, caps: d.tr.Caps(), casting: casting{apart: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
+	err := ctx.Err()
 	if err == nil {
 		err = c.prepare(true)
 	}
@@ -86,6 +104,14 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	d.startWith(c)
 	c.logJoin("join", cfg.Clock.Now().Sub(since))
 	return c, nil
+}
+
+// refuse closes the transport of a communicator that cannot be made, and returns why it cannot.
+func (cfg *Config) refuse(err error) error {
+	if cfg.Transport != nil {
+		_ = cfg.Transport.Close(false, 0) // the caller gets the first error
+	}
+	return fmt.Errorf("join: %w", err)
 }
 
 // prepare makes the core of c, after it has compiled the first plans and checked the choice of

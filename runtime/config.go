@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -87,7 +88,8 @@ type Config struct {
 
 	// Network says how the ranks' hosts are connected: rank r is on node r. Without a Transport the
 	// default is the network in the file that SCHEDGEN_NETWORK names, if it is set. Join makes
-	// schedules for the network and simulates them, which may take some seconds. A schedule replaces
+	// schedules for the network and simulates them, which may take some seconds. The program must
+	// import package synth, if only as _. A schedule replaces
 	// the algorithm that Rules choose if the simulation says that it is at least 1.2 times faster.
 	// Communicators of Dup use these schedules, too. Those of Split and Shrink do not, because they
 	// have other ranks.
@@ -182,8 +184,11 @@ const (
 	maxPlans = 1 << 22 // greatest number of rules and actions in the compiled programs that a communicator keeps
 )
 
-// check returns the error of the first field that is out of range.
-func (cfg *Config) check() error {
+// check returns the error of the first field that is out of range, or of a context that is nil.
+func (cfg *Config) check(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: the context is nil", ErrInput)
+	}
 	for _, f := range [...]struct {
 		name  string
 		value int64

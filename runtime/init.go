@@ -13,7 +13,6 @@ import (
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/synth/rules"
 )
 
 // Init makes the communicator of all processes that a launcher has started with this one: mpirun of
@@ -64,8 +63,11 @@ func (cfg *Config) prefer(ctx context.Context) (err error) {
 	if cfg.Network == nil {
 		return nil
 	}
+	if selection.ForNetwork == nil {
+		return fmt.Errorf("%w: Config.Network: this program does not make schedules for networks: it must import github.com/schedgen/schedgen/synth", ErrInput)
+	}
 	cfg.elsewhere = cfg.Rules
-	if cfg.Rules, err = rules.For(ctx, cfg.Network, cfg.Rules); err != nil && ctx.Err() == nil {
+	if cfg.Rules, err = selection.ForNetwork(ctx, cfg.Network, cfg.Rules); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w: Config.Network: %w", ErrInput, err)
 	}
 	return err

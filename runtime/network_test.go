@@ -14,6 +14,7 @@ import (
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
+	_ "github.com/schedgen/schedgen/synth"
 )
 
 // racks has two racks whose ranks alternate, and a slow link between them.

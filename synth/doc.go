@@ -29,4 +29,13 @@
 // taken for as many equal trees as leave enough for all others.
 //
 // Trees of a reduction are those of the network with all arcs turned.
+//
+// # Rules
+//
+// [Rules] registers schedules for a network as algorithms, simulates them and the algorithms that
+// other rules choose on the network, and makes rules for the collectives and lengths for which they
+// are much faster. A communicator whose Config has a Network does the same, in a program that imports
+// this package, if only for that:
+//
+//	import _ "github.com/schedgen/schedgen/synth"
 package synth

@@ -28,7 +28,7 @@ func Network(rdma bool) sim.LogGP {
 // candidate is an algorithm that a Modelled rule can choose.
 type candidate struct {
 	rule Rule
-	time func(n *network, p int, bytes float64) float64
+	time func(n *loggp, p int, bytes float64) float64
 }
 
 // worthwhile is the part of the time of the choice so far that a later candidate may take at most.
@@ -39,84 +39,84 @@ const worthwhile = 0.9
 var candidates = map[string][]candidate{}
 
 func init() {
-	add := func(collective, name string, params Params, time func(n *network, p int, bytes float64) float64) {
+	add := func(collective, name string, params Params, time func(n *loggp, p int, bytes float64) float64) {
 		candidates[collective] = append(candidates[collective], candidate{Rule{
 			Collective: collective, Place: OneEach, Algorithm: collective + "/" + name, Params: params,
 			Reason: "one rank a host: the least time in the model of the network",
 		}, time})
 	}
 	for _, degree := range []int{24, 11, 8, 4, 3} {
-		add(schedule.Barrier, "dissemination", Params{Degree: degree}, func(n *network, p int, _ float64) float64 { return n.disseminate(p, degree) })
+		add(schedule.Barrier, "dissemination", Params{Degree: degree}, func(n *loggp, p int, _ float64) float64 { return n.disseminate(p, degree) })
 	}
 
-	add(schedule.Bcast, "binomial", Params{}, func(n *network, p int, b float64) float64 { return n.tree(p, b, 0) })
-	add(schedule.Bcast, "linear", Params{}, func(n *network, p int, b float64) float64 { return n.fan(p-1, b) })
-	add(schedule.Bcast, "chain", Params{}, func(n *network, p int, b float64) float64 { return n.chain("bcast/chain", p, b, 0) })
-	add(schedule.Bcast, "symmetric", Params{}, func(n *network, p int, b float64) float64 { return n.symmetric(p, b) })
+	add(schedule.Bcast, "binomial", Params{}, func(n *loggp, p int, b float64) float64 { return n.tree(p, b, 0) })
+	add(schedule.Bcast, "linear", Params{}, func(n *loggp, p int, b float64) float64 { return n.fan(p-1, b) })
+	add(schedule.Bcast, "chain", Params{}, func(n *loggp, p int, b float64) float64 { return n.chain("bcast/chain", p, b, 0) })
+	add(schedule.Bcast, "symmetric", Params{}, func(n *loggp, p int, b float64) float64 { return n.symmetric(p, b) })
 
-	add(schedule.Bcast, "two-tree", Params{}, func(n *network, p int, b float64) float64 { return n.twoTree("bcast/two-tree", p, b, 1, 0) })
+	add(schedule.Bcast, "two-tree", Params{}, func(n *loggp, p int, b float64) float64 { return n.twoTree("bcast/two-tree", p, b, 1, 0) })
 
-	add("scatter", "linear", Params{}, func(n *network, p int, b float64) float64 { return n.fan(p-1, b) })
-	add("scatter", "binomial", Params{}, func(n *network, p int, b float64) float64 { return n.tree(p, 0, 0) + n.wire(float64(p-1)*b) })
-	add("gather", "linear", Params{}, func(n *network, p int, b float64) float64 { return n.collect(p-1, b) })
-	add("gather", "binomial", Params{}, func(n *network, p int, b float64) float64 { return n.tree(p, 0, 0) + n.wire(float64(p-1)*b) })
-	add("allgather", "ring", Params{}, func(n *network, p int, b float64) float64 { return float64(p-1) * n.exchange(1, b) })
-	add("allgather", "bruck", Params{}, func(n *network, p int, b float64) float64 {
+	add("scatter", "linear", Params{}, func(n *loggp, p int, b float64) float64 { return n.fan(p-1, b) })
+	add("scatter", "binomial", Params{}, func(n *loggp, p int, b float64) float64 { return n.tree(p, 0, 0) + n.wire(float64(p-1)*b) })
+	add("gather", "linear", Params{}, func(n *loggp, p int, b float64) float64 { return n.collect(p-1, b) })
+	add("gather", "binomial", Params{}, func(n *loggp, p int, b float64) float64 { return n.tree(p, 0, 0) + n.wire(float64(p-1)*b) })
+	add("allgather", "ring", Params{}, func(n *loggp, p int, b float64) float64 { return float64(p-1) * n.exchange(1, b) })
+	add("allgather", "bruck", Params{}, func(n *loggp, p int, b float64) float64 {
 		return n.rounds(p)*n.exchange(1, 0) + n.wire(float64(p-1)*b)
 	})
-	add("allgather", "linear", Params{}, func(n *network, p int, b float64) float64 { return n.exchange(p-1, b) })
-	add("alltoall", "pairwise", Params{}, func(n *network, p int, b float64) float64 { return float64(p-1) * n.exchange(1, b) })
-	add("alltoall", "bruck", Params{}, func(n *network, p int, b float64) float64 {
+	add("allgather", "linear", Params{}, func(n *loggp, p int, b float64) float64 { return n.exchange(p-1, b) })
+	add("alltoall", "pairwise", Params{}, func(n *loggp, p int, b float64) float64 { return float64(p-1) * n.exchange(1, b) })
+	add("alltoall", "bruck", Params{}, func(n *loggp, p int, b float64) float64 {
 		return n.rounds(p) * n.exchange(1, b*float64(p)/2)
 	})
-	add("alltoall", "linear", Params{}, func(n *network, p int, b float64) float64 { return n.exchange(p-1, b) })
+	add("alltoall", "linear", Params{}, func(n *loggp, p int, b float64) float64 { return n.exchange(p-1, b) })
 	const short = 2 << 10 // bytes: over verbs, a rank sends all of its shorter chunks before the first one arrives
-	add("alltoall", "linear", Params{Chunk: short}, func(n *network, p int, b float64) float64 {
+	add("alltoall", "linear", Params{Chunk: short}, func(n *loggp, p int, b float64) float64 {
 		chunks := math.Ceil(max(b, 1) / short)
 		return n.exchange(int(chunks)*(p-1), b/chunks)
 	})
 
-	add(schedule.Reduce, "linear", Params{}, func(n *network, p int, b float64) float64 { return n.collect(p-1, b) + n.fold(float64(p-1)*b) })
-	add(schedule.Reduce, "binomial", Params{}, func(n *network, p int, b float64) float64 { return n.tree(p, b, n.fold(b)) })
-	add(schedule.Reduce, "halving", Params{}, func(n *network, p int, b float64) float64 { return n.halve(p, b, b) })
-	add(schedule.Reduce, "chain", Params{}, func(n *network, p int, b float64) float64 { return n.chain("reduce/chain", p, b, n.fold(b)) })
-	add(schedule.Reduce, "two-tree", Params{}, func(n *network, p int, b float64) float64 {
+	add(schedule.Reduce, "linear", Params{}, func(n *loggp, p int, b float64) float64 { return n.collect(p-1, b) + n.fold(float64(p-1)*b) })
+	add(schedule.Reduce, "binomial", Params{}, func(n *loggp, p int, b float64) float64 { return n.tree(p, b, n.fold(b)) })
+	add(schedule.Reduce, "halving", Params{}, func(n *loggp, p int, b float64) float64 { return n.halve(p, b, b) })
+	add(schedule.Reduce, "chain", Params{}, func(n *loggp, p int, b float64) float64 { return n.chain("reduce/chain", p, b, n.fold(b)) })
+	add(schedule.Reduce, "two-tree", Params{}, func(n *loggp, p int, b float64) float64 {
 		return n.twoTree("reduce/two-tree", p, b, 1, n.fold(b))
 	})
-	add(schedule.Allreduce, "ring", Params{}, func(n *network, p int, b float64) float64 {
+	add(schedule.Allreduce, "ring", Params{}, func(n *loggp, p int, b float64) float64 {
 		return float64(2*(p-1))*n.exchange(1, b/float64(p)) + n.fold(b*share(p))
 	})
-	add(schedule.Allreduce, "doubling", Params{}, func(n *network, p int, b float64) float64 {
+	add(schedule.Allreduce, "doubling", Params{}, func(n *loggp, p int, b float64) float64 {
 		return n.folded(p, 2, n.exchange(1, b)+n.fold(b))
 	})
-	add(schedule.Allreduce, "linear", Params{}, func(n *network, p int, b float64) float64 { return n.exchange(p-1, b) + n.fold(float64(p-1)*b) })
+	add(schedule.Allreduce, "linear", Params{}, func(n *loggp, p int, b float64) float64 { return n.exchange(p-1, b) + n.fold(float64(p-1)*b) })
 	for degree := 3; degree <= 32; degree++ { // each is the best where the ranks are a power of it
-		add(schedule.Allreduce, "multiplying", Params{Degree: degree}, func(n *network, p int, b float64) float64 {
+		add(schedule.Allreduce, "multiplying", Params{Degree: degree}, func(n *loggp, p int, b float64) float64 {
 			return n.folded(p, degree, n.exchange(degree-1, b)+n.fold(float64(degree-1)*b))
 		})
 	}
-	add(schedule.Allreduce, "circulant", Params{}, func(n *network, p int, b float64) float64 {
+	add(schedule.Allreduce, "circulant", Params{}, func(n *loggp, p int, b float64) float64 {
 		return 2*math.Log2(float64(p))*n.exchange(1, 0) + 2*n.wire(b*share(p)) + n.fold(b*share(p))
 	})
-	add(schedule.Allreduce, "halving", Params{}, func(n *network, p int, b float64) float64 { return n.halve(p, b, b) })
-	add(schedule.Allreduce, "two-shot", Params{}, func(n *network, p int, b float64) float64 {
+	add(schedule.Allreduce, "halving", Params{}, func(n *loggp, p int, b float64) float64 { return n.halve(p, b, b) })
+	add(schedule.Allreduce, "two-shot", Params{}, func(n *loggp, p int, b float64) float64 {
 		return 2*n.exchange(p-1, b/float64(p)) + n.fold(b*share(p))
 	})
-	add(schedule.Allreduce, "two-tree", Params{}, func(n *network, p int, b float64) float64 {
+	add(schedule.Allreduce, "two-tree", Params{}, func(n *loggp, p int, b float64) float64 {
 		return n.twoTree("allreduce/two-tree", p, b, 2, n.fold(b))
 	})
-	add(schedule.ReduceScatter, "circulant", Params{}, func(n *network, p int, b float64) float64 {
+	add(schedule.ReduceScatter, "circulant", Params{}, func(n *loggp, p int, b float64) float64 {
 		return math.Log2(float64(p))*n.exchange(1, 0) + n.wire(float64(p-1)*b) + n.fold(float64(p-1)*b)
 	})
-	add(schedule.ReduceScatter, "linear", Params{}, func(n *network, p int, b float64) float64 { return n.exchange(p-1, b) + n.fold(float64(p-1)*b) })
-	add(schedule.ReduceScatter, "pairwise", Params{}, func(n *network, p int, b float64) float64 { return float64(p-1) * (n.exchange(1, b) + n.fold(b)) })
-	add(schedule.ReduceScatter, "halving", Params{}, func(n *network, p int, b float64) float64 { return n.halve(p, b*float64(p), 0) })
-	add(schedule.Scan, "doubling", Params{}, func(n *network, p int, b float64) float64 {
+	add(schedule.ReduceScatter, "linear", Params{}, func(n *loggp, p int, b float64) float64 { return n.exchange(p-1, b) + n.fold(float64(p-1)*b) })
+	add(schedule.ReduceScatter, "pairwise", Params{}, func(n *loggp, p int, b float64) float64 { return float64(p-1) * (n.exchange(1, b) + n.fold(b)) })
+	add(schedule.ReduceScatter, "halving", Params{}, func(n *loggp, p int, b float64) float64 { return n.halve(p, b*float64(p), 0) })
+	add(schedule.Scan, "doubling", Params{}, func(n *loggp, p int, b float64) float64 {
 		// a message of a later round often comes early, and delays one that the rank waits for
 		const early = 1.25
 		return n.rounds(p) * (n.exchange(1, 0) + early*n.wire(b) + n.fold(b))
 	})
-	add(schedule.Scan, "chain", Params{}, func(n *network, p int, b float64) float64 { return n.chain("scan/chain", p, b, n.fold(b)) })
+	add(schedule.Scan, "chain", Params{}, func(n *loggp, p int, b float64) float64 { return n.chain("scan/chain", p, b, n.fold(b)) })
 }
 
 // Candidates returns the algorithms among which a Modelled rule for the collective chooses.
@@ -147,40 +147,40 @@ func modelled(c *Case) (fastest *Rule) {
 	return fastest
 }
 
-// network holds the parameters of LogGP in nanoseconds. Its methods return the times of parts of
+// loggp holds the parameters of LogGP in nanoseconds. Its methods return the times of parts of
 // algorithms in nanoseconds.
-type network struct {
+type loggp struct {
 	l, o, g, perByte, perFold float64
 	rdma                      bool
 }
 
-var networks = [...]network{newNetwork(false), newNetwork(true)}
+var networks = [...]loggp{newNetwork(false), newNetwork(true)}
 
-func newNetwork(rdma bool) network {
+func newNetwork(rdma bool) loggp {
 	m := Network(rdma)
-	return network{float64(m.L), float64(m.O), float64(m.Gap), float64(m.GPerByte) / 1000, float64(sim.DefaultFold) / 1000, rdma}
+	return loggp{float64(m.L), float64(m.O), float64(m.Gap), float64(m.GPerByte) / 1000, float64(sim.DefaultFold) / 1000, rdma}
 }
 
 // wire returns the time in which a link carries bytes.
-func (n *network) wire(bytes float64) float64 { return n.perByte * bytes }
+func (n *loggp) wire(bytes float64) float64 { return n.perByte * bytes }
 
 // fold returns the time in which a rank folds bytes.
-func (n *network) fold(bytes float64) float64 { return n.perFold * bytes }
+func (n *loggp) fold(bytes float64) float64 { return n.perFold * bytes }
 
 // fan returns the time until the last of k messages that one rank sends has arrived.
-func (n *network) fan(k int, bytes float64) float64 {
+func (n *loggp) fan(k int, bytes float64) float64 {
 	return float64(k-1)*max(n.o, n.g+n.wire(bytes)) + n.exchange(1, bytes)
 }
 
 // collect returns the time until one rank has received a message from each of k ranks.
-func (n *network) collect(k int, bytes float64) float64 {
+func (n *loggp) collect(k int, bytes float64) float64 {
 	return n.o + n.l + float64(k)*(n.o+n.wire(bytes))
 }
 
 // exchange returns the time in which all ranks send k messages each, and receive as many. A rank
 // sends all of its short messages before the first one arrives. Otherwise it receives one between
 // two sends.
-func (n *network) exchange(k int, bytes float64) float64 {
+func (n *loggp) exchange(k int, bytes float64) float64 {
 	if n.g+n.wire(bytes) > n.o+n.l {
 		return float64(k) * (2*n.o + n.l + n.wire(bytes))
 	}
@@ -188,7 +188,7 @@ func (n *network) exchange(k int, bytes float64) float64 {
 }
 
 // disseminate returns the time of a barrier by dissemination. The last round has fewer messages.
-func (n *network) disseminate(p, degree int) (time float64) {
+func (n *loggp) disseminate(p, degree int) (time float64) {
 	for told := 1; told < p; told *= degree {
 		time += n.exchange(min(degree, (p-1)/told+1)-1, 0)
 	}
@@ -196,11 +196,11 @@ func (n *network) disseminate(p, degree int) (time float64) {
 }
 
 // rounds returns ⌈log2 p⌉.
-func (n *network) rounds(p int) float64 { return float64(bits.Len(uint(p - 1))) }
+func (n *loggp) rounds(p int) float64 { return float64(bits.Len(uint(p - 1))) }
 
 // tree returns the time along a binomial tree whose ranks also work for some time on each message.
 // The longest path has ⌊log2 p⌋ hops, and follows another send unless p is a power of two.
-func (n *network) tree(p int, bytes, work float64) float64 {
+func (n *loggp) tree(p int, bytes, work float64) float64 {
 	hops := bits.Len(uint(p)) - 1
 	time := float64(hops) * (n.exchange(1, bytes) + work)
 	if p > 1<<hops {
@@ -211,7 +211,7 @@ func (n *network) tree(p int, bytes, work float64) float64 {
 
 // chain returns the time along a chain whose ranks work for some time on a whole message. It is cut
 // as the algorithm of that name is cut.
-func (n *network) chain(name string, p int, bytes, work float64) float64 {
+func (n *loggp) chain(name string, p int, bytes, work float64) float64 {
 	m := Message{Algorithm: name, Ranks: p, Bytes: int(bytes), Links: true}
 	chunks := float64(Chunks(m))
 	each := n.wire(bytes/chunks) + work/chunks
@@ -227,7 +227,7 @@ func (n *network) chain(name string, p int, bytes, work float64) float64 {
 // twoTree returns the time down or up two trees, or both ways, if ranks also work for some time on a
 // whole message, cut as the algorithm of that name is cut. On each level a rank sends a chunk twice,
 // or gets two, and a chunk of the other tree comes between.
-func (n *network) twoTree(name string, p int, bytes, ways, work float64) float64 {
+func (n *loggp) twoTree(name string, p int, bytes, ways, work float64) float64 {
 	m := Message{Algorithm: name, Ranks: p, Bytes: int(bytes), Links: true}
 	chunks, levels := float64(Chunks(m)), float64(bits.Len(uint(p))-1)
 	each := n.wire(bytes / chunks)
@@ -236,7 +236,7 @@ func (n *network) twoTree(name string, p int, bytes, ways, work float64) float64
 
 // symmetric returns the time of the symmetric broadcast. A destination receives a fragment while it
 // puts the one before to the other destinations.
-func (n *network) symmetric(p int, bytes float64) float64 {
+func (n *loggp) symmetric(p int, bytes float64) float64 {
 	m := Message{Algorithm: "bcast/symmetric", Ranks: p, Bytes: int(bytes), Links: true, RDMA: n.rdma}
 	fragments := float64(Chunks(m))
 	if fragments == 1 || p == 2 {
@@ -248,7 +248,7 @@ func (n *network) symmetric(p int, bytes float64) float64 {
 
 // folded returns the time of rounds among the largest power of degree up to p ranks, each of which
 // takes a time. The other ranks tell what they have before, and hear the result after.
-func (n *network) folded(p, degree int, round float64) float64 {
+func (n *loggp) folded(p, degree int, round float64) float64 {
 	time, ranks := 0.0, 1
 	for ; ranks*degree <= p; ranks *= degree {
 		time += round
@@ -261,7 +261,7 @@ func (n *network) folded(p, degree int, round float64) float64 {
 
 // halve returns the time of recursive halving of a vector, and of collecting results of some bytes.
 // Unless p is a power of two, some ranks give all that they have to others first.
-func (n *network) halve(p int, vector, results float64) float64 {
+func (n *loggp) halve(p int, vector, results float64) float64 {
 	hops := bits.Len(uint(p)) - 1
 	time := float64(hops)*n.exchange(1, 0) + n.wire(vector*share(1<<hops)) + n.fold(vector*share(1<<hops))
 	if results > 0 {

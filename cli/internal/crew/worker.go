@@ -17,7 +17,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/synth/rules"
+	"github.com/schedgen/schedgen/synth"
 )
 
 // worker is one rank at work, in its own process or in a goroutine.
@@ -174,7 +174,7 @@ func (j *Job) config(ctx context.Context) (runtime.Config, error) {
 	if j.Network != "" {
 		n, err := netfile.Parse(strings.NewReader(j.Network))
 		if err == nil {
-			err = rules.Register(ctx, n)
+			err = synth.Register(ctx, n)
 		}
 		if err != nil {
 			return cfg, fmt.Errorf("network: %w", err)

@@ -1,8 +1,4 @@
-// Package rules makes rules that prefer schedules for a given network. It registers the schedules of
-// package synth as algorithms, simulates them and the algorithms that other rules choose on the
-// network, and makes rules for the collectives and lengths for which they are much faster. So a
-// communicator, the command and measurements use them as they use all other algorithms.
-package rules
+package synth
 
 import (
 	"bytes"
@@ -23,8 +19,9 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
 	"github.com/schedgen/schedgen/sim"
-	"github.com/schedgen/schedgen/synth"
 )
+
+func init() { selection.ForNetwork = Rules }
 
 // Gain is how many times faster than the other choice a schedule for the network must be in the
 // simulation to get a rule.
@@ -47,11 +44,11 @@ var (
 // simulated in less than a second.
 const maxPuts = 1 << 17
 
-// For returns rules for communicators whose rank r is on node r of n. Where no schedule for the
+// Rules returns rules for communicators whose rank r is on node r of n. Where no schedule for the
 // network is at least [Gain] times faster, the rules of base decide, or the built-in ones if base is
-// nil. All processes of a job must call For with the same network and base. The first call for a
+// nil. All processes of a job must call Rules with the same network and base. The first call for a
 // network may take some seconds. Later ones return what it has made.
-func For(ctx context.Context, n *network.Network, base *selection.Rules) (*selection.Rules, error) {
+func Rules(ctx context.Context, n *network.Network, base *selection.Rules) (*selection.Rules, error) {
 	if base == nil {
 		base = selection.Builtin()
 	}
@@ -72,7 +69,7 @@ func For(ctx context.Context, n *network.Network, base *selection.Rules) (*selec
 	return r, nil
 }
 
-// Register registers the schedules for a network under the names that rules of [For] have. It is for
+// Register registers the schedules for a network under the names that rules of [Rules] have. It is for
 // a process that runs what another one has chosen.
 func Register(ctx context.Context, n *network.Network) error {
 	known.Lock()
@@ -104,7 +101,7 @@ func preparedFor(ctx context.Context, n *network.Network) (*prepared, error) {
 	return of, nil
 }
 
-// known is what calls of For have made, by the text of the network.
+// known is what calls of Rules have made, by the text of the network.
 var known = struct {
 	sync.Mutex
 	by map[string]*prepared
@@ -114,14 +111,14 @@ var known = struct {
 type prepared struct {
 	n      *network.Network
 	digest uint32
-	flows  []flow
+	flows  []registered
 	rules  map[uint64]*selection.Rules // by the digest of the other rules
 }
 
-// flow is a registered algorithm.
-type flow struct {
+// registered is an algorithm that is registered.
+type registered struct {
 	name   string
-	of     synth.Options
+	of     Options
 	chunks int // of a block in one piece
 }
 
@@ -131,7 +128,7 @@ func (p *prepared) register(ctx context.Context) error {
 	if len(p.n.Ranks) > 64 {
 		spreads = spreads[:1]
 	}
-	for _, c := range synth.Collectives() {
+	for _, c := range Collectives() {
 		for _, spread := range spreads {
 			for _, window := range windows {
 				if err := ctx.Err(); err != nil {
@@ -140,7 +137,7 @@ func (p *prepared) register(ctx context.Context) error {
 				if window > 0 && !c.Windows() {
 					continue // nothing comes to roots that a window could wait for
 				}
-				f, err := p.add(synth.Options{Collective: c, Spread: spread, Window: window})
+				f, err := p.add(Options{Collective: c, Spread: spread, Window: window})
 				if err != nil {
 					return err
 				}
@@ -152,10 +149,10 @@ func (p *prepared) register(ctx context.Context) error {
 }
 
 // add registers the schedules of trees.
-func (p *prepared) add(o synth.Options) (flow, error) {
+func (p *prepared) add(o Options) (registered, error) {
 	var mu sync.Mutex
-	planned := make(map[int]*synth.Planned) // by root
-	plan := func(root int) (*synth.Planned, error) {
+	planned := make(map[int]*Planned) // by root
+	plan := func(root int) (*Planned, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if p := planned[root]; p != nil {
@@ -163,7 +160,7 @@ func (p *prepared) add(o synth.Options) (flow, error) {
 		}
 		of := o
 		of.Root = root
-		made, err := synth.Plan(p.n, of)
+		made, err := Plan(p.n, of)
 		if err == nil {
 			planned[root] = made
 		}
@@ -171,9 +168,9 @@ func (p *prepared) add(o synth.Options) (flow, error) {
 	}
 	first, err := plan(0)
 	if err != nil {
-		return flow{}, err
+		return registered{}, err
 	}
-	f := flow{name: fmt.Sprintf("%s/net-%08x", o.Collective, p.digest), of: o, chunks: int(first.K)}
+	f := registered{name: fmt.Sprintf("%s/net-%08x", o.Collective, p.digest), of: o, chunks: int(first.K)}
 	if o.Collective.Row().Alike {
 		f.chunks *= first.Roots
 	}
@@ -213,7 +210,7 @@ func (p *prepared) add(o synth.Options) (flow, error) {
 // prefer returns rules that prefer registered schedules to base.
 func (p *prepared) prefer(ctx context.Context, base *selection.Rules) (*selection.Rules, error) {
 	var all []selection.Rule
-	for _, c := range synth.Collectives() {
+	for _, c := range Collectives() {
 		g := grid.Grid{Where: selection.Case{Collective: string(c), Place: selection.OneEach}, Ranks: []int{len(p.n.Ranks)}, Sizes: sizes}
 		if len(p.n.Ranks) < 2 {
 			break
@@ -253,7 +250,7 @@ func (p *prepared) prefer(ctx context.Context, base *selection.Rules) (*selectio
 
 // cell returns the time of the choice of other rules in a case, and of the registered schedules that
 // are much faster.
-func (p *prepared) cell(ctx context.Context, c synth.Collective, at selection.Case, base *selection.Rules) (grid.Cell, error) {
+func (p *prepared) cell(ctx context.Context, c Collective, at selection.Case, base *selection.Rules) (grid.Cell, error) {
 	cell := grid.Cell{How: grid.Modelled}
 	d, ok := base.Of(at)
 	if !ok {
@@ -298,7 +295,7 @@ func (p *prepared) cell(ctx context.Context, c synth.Collective, at selection.Ca
 }
 
 // choices returns the registered schedules that may be worthwhile in a case.
-func (p *prepared) choices(c synth.Collective, at selection.Case) (all []grid.Choice) {
+func (p *prepared) choices(c Collective, at selection.Case) (all []grid.Choice) {
 	row := c.Row()
 	for _, f := range p.flows {
 		for _, n := range pieces {

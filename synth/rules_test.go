@@ -1,8 +1,7 @@
-package rules
+package synth
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,15 +11,6 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
-
-func read(t testing.TB, name string) *network.Network {
-	f, err := os.Open("../testdata/" + name + ".net")
-	require.NoError(t, err)
-	defer f.Close()
-	n, err := network.Parse(f)
-	require.NoError(t, err)
-	return n
-}
 
 // choice returns the algorithm for a case among the ranks of n.
 func choice(t testing.TB, r *selection.Rules, n *network.Network, collective string, bytes int) string {
@@ -32,14 +22,14 @@ func choice(t testing.TB, r *selection.Rules, n *network.Network, collective str
 // Long allgathers among three sites go along trees, and short ones as usual.
 func TestSites(t *testing.T) {
 	n := read(t, "sites")
-	r, err := For(context.Background(), n, nil)
+	r, err := Rules(context.Background(), n, nil)
 	require.NoError(t, err)
 	for _, rule := range r.List() {
 		t.Logf("%s %v %s %+v: %s", rule.Collective, rule.Bytes, rule.Algorithm, rule.Params, rule.Reason)
 	}
 	require.Contains(t, choice(t, r, n, "allgather", 1<<20), "allgather/net-")
 	require.NotContains(t, choice(t, r, n, "barrier", 0), "net-")
-	again, err := For(context.Background(), n, nil)
+	again, err := Rules(context.Background(), n, nil)
 	require.NoError(t, err)
 	require.Same(t, r, again, "made once")
 	d, ok := r.Of(selection.Case{Collective: "allgather", Ranks: 11, Bytes: 1 << 20, Place: selection.OneEach})
@@ -55,7 +45,7 @@ func TestOtherRules(t *testing.T) {
 	n := read(t, "racks")
 	base, err := selection.New([]selection.Rule{{Collective: "bcast", Algorithm: "bcast/linear"}, {Collective: "gather", Algorithm: "gather/binomial"}})
 	require.NoError(t, err)
-	r, err := For(context.Background(), n, base)
+	r, err := Rules(context.Background(), n, base)
 	require.NoError(t, err)
 	require.Equal(t, "gather/binomial", choice(t, r, n, "gather", 1<<20))
 	require.Contains(t, choice(t, r, n, "bcast", 4<<20), "bcast/net-")
@@ -64,10 +54,10 @@ func TestOtherRules(t *testing.T) {
 func TestBadNetworks(t *testing.T) {
 	n, err := network.Parse(strings.NewReader("rank a b\narc a b 1bit"))
 	require.NoError(t, err)
-	_, err = For(context.Background(), n, nil)
+	_, err = Rules(context.Background(), n, nil)
 	require.ErrorContains(t, err, "nothing reaches rank 0 (a) from {b}")
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	_, err = For(ctx, read(t, "dgx1"), nil)
+	_, err = Rules(ctx, read(t, "dgx1"), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
