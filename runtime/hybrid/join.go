@@ -49,10 +49,10 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if cfg.Mcast != nil {
 		c.Transport = "hybrid with multicast"
 	}
-	c.Prepare = func(m *meet.Meeting) error { return t.prepare(ctx, m) }
+	c.Prepare = func(puts *stream.Transport, m *meet.Meeting) error { return t.prepare(ctx, puts.Reactor(), m) }
 	err := t.connect(ctx, cfg, c)
 	if err == nil {
-		err = t.chooseWait()
+		err = t.leaveNetwork()
 	}
 	if err = errors.Join(err, t.self.forget()); err != nil {
 		return nil, errors.Join(err, t.Close(false, 0))
@@ -87,7 +87,7 @@ func (t *Transport) connect(ctx context.Context, cfg *Config, puts stream.Config
 }
 
 // prepare is called when all ranks have arrived.
-func (t *Transport) prepare(ctx context.Context, m *meet.Meeting) error {
+func (t *Transport) prepare(ctx context.Context, r *reactor.Reactor, m *meet.Meeting) error {
 	cards, err := decodeCards(m.Blobs)
 	if err != nil {
 		return err
@@ -106,7 +106,11 @@ func (t *Transport) prepare(ctx context.Context, m *meet.Meeting) error {
 		}
 		t.bells = append(t.bells, fd)
 	}
-	return t.attach(ctx, &cards[t.location.ranks[0]])
+	if err := t.attach(ctx, &cards[t.location.ranks[0]]); err != nil || t.alone() {
+		return err
+	}
+	t.watch = r.Descriptor(t.self.bell[0], reactor.Func(func(bool, bool) { t.self.drain() }))
+	return t.watch.Modify(true, false)
 }
 
 // attach maps the memory of the host's lowest rank.
@@ -128,16 +132,15 @@ func (t *Transport) attach(ctx context.Context, lowest *card) (err error) {
 	return err
 }
 
-// chooseWait chooses how to wait. If all ranks share memory, the network is not needed any more.
-func (t *Transport) chooseWait() error {
-	switch {
-	case t.near == nil:
+// alone reports whether all ranks share the memory of this host.
+func (t *Transport) alone() bool { return len(t.location.ranks) == t.size }
+
+// leaveNetwork closes the network if all ranks share memory.
+func (t *Transport) leaveNetwork() error {
+	if !t.alone() {
 		return nil
-	case len(t.location.ranks) == t.size:
-		err := t.net.Close(true, 0)
-		t.net = nil
-		return err
 	}
-	t.watch = t.net.Reactor().Descriptor(t.self.bell[0], reactor.Func(func(bool, bool) { t.self.drain() }))
-	return t.watch.Modify(true, false)
+	err := t.net.Close(true, 0)
+	t.net = nil
+	return err
 }

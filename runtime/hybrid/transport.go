@@ -228,10 +228,10 @@ func (t *Transport) Close(bye bool, linger time.Duration) error {
 		}
 		errs[0] = t.near.Close(bye, linger)
 	}
-	if t.watch != nil {
-		errs[1] = t.watch.Modify(false, false)
-	}
 	if t.net != nil {
+		if t.watch != nil {
+			errs[1] = t.watch.Modify(false, false)
+		}
 		errs[2] = t.net.Close(bye, linger)
 	}
 	for _, fd := range t.bells {

@@ -15,7 +15,7 @@ func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 	theirs := cfg.Prepare
 	cfg.Transport = cmp.Or(cfg.Transport, "mcast")
 	cfg.Blob, cfg.Sparse = append(own.encode(), cfg.Blob...), true
-	cfg.Prepare = func(m *meet.Meeting) error {
+	cfg.Prepare = func(puts *stream.Transport, m *meet.Meeting) error {
 		cards, rest := make([][]byte, len(m.Blobs)), make([][]byte, len(m.Blobs))
 		for rank, b := range m.Blobs {
 			if len(b) < cardLen {
@@ -24,8 +24,11 @@ func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 			cards[rank], rest[rank] = b[:cardLen], b[cardLen:]
 		}
 		err := t.prepare(&meet.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: cards, Session: m.Session}, clock.OrSystem(cfg.Clock))
+		if err == nil {
+			err = t.watch(puts.Reactor())
+		}
 		if err == nil && theirs != nil {
-			err = theirs(&meet.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest, Session: m.Session})
+			err = theirs(puts, &meet.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest, Session: m.Session})
 		}
 		return err
 	}

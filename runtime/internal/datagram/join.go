@@ -44,9 +44,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		return nil, fmt.Errorf("join as rank %d of %d: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
 	}
 	t.heard = cfg.Heard
-	if t.puts, err = stream.Join(ctx, t.publish(cfg.TCP, own)); err == nil {
-		err = t.watch()
-	}
+	t.puts, err = stream.Join(ctx, t.publish(cfg.TCP, own))
 	if t.silence != nil {
 		t.silence()
 		t.silence = nil
@@ -177,8 +175,8 @@ func (t *Transport) prepare(m *meet.Meeting, c clock.Clock) error {
 	return t.hear(t.heard, c)
 }
 
-// watch makes the buffers and lets the reactor watch the sockets.
-func (t *Transport) watch() error {
+// watch makes the buffers and lets r watch the sockets.
+func (t *Transport) watch(r *reactor.Reactor) error {
 	bytes := t.payload + t.over
 	size := min(maxBurst, max(minBatch, batchBytes/bytes))
 	t.group.batch, t.direct.batch = newOutBatch(size, bytes), newOutBatch(minBatch, bytes)
@@ -191,7 +189,6 @@ func (t *Transport) watch() error {
 		t.group.batch.makeWhole(bytes)
 		t.direct.batch.makeWhole(bytes)
 	}
-	r := t.puts.Reactor()
 	t.group.watch = r.Descriptor(t.group.fd, reactor.Func(func(_, _ bool) { t.block(&t.group, false) }))
 	t.arrival.watch = r.Descriptor(t.arrival.all.fd, reactor.Func(func(_, _ bool) { t.arrival.all.readable = true }))
 	t.arrival.watch.Eager()
@@ -202,10 +199,7 @@ func (t *Transport) watch() error {
 			t.block(&t.direct, false)
 		}
 	}))
-	if err := errors.Join(t.arrival.watch.Modify(true, false), t.direct.watch.Modify(true, false)); err != nil {
-		return errors.Join(err, t.puts.Close(false, 0))
-	}
-	return nil
+	return errors.Join(t.arrival.watch.Modify(true, false), t.direct.watch.Modify(true, false))
 }
 
 // probe returns an empty datagram to the group of all ranks.

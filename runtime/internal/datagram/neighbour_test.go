@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/meet"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -23,7 +24,7 @@ func TestNeighbourWithoutTheKey(t *testing.T) {
 	var addrs []string
 	trs := joinedEach(t, 2, func(rank int, c *Config) {
 		if rank == 0 {
-			c.TCP.Prepare = func(m *meet.Meeting) error { addrs = m.Addrs; return nil }
+			c.TCP.Prepare = func(_ *stream.Transport, m *meet.Meeting) error { addrs = m.Addrs; return nil }
 		}
 	})
 	tr, s := trs[0], &tally{}

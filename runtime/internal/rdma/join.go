@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/internal/fragment"
+	"github.com/schedgen/schedgen/runtime/internal/reactor"
 	"github.com/schedgen/schedgen/runtime/internal/stream"
 	"github.com/schedgen/schedgen/runtime/meet"
 )
@@ -64,11 +65,6 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		return nil, fmt.Errorf("join as rank %d of %d: %w", cfg.Rank, cfg.Size, err)
 	}
 	t.way.puts, err = stream.Join(ctx, stream.Config{Options: cfg.Options, Transport: "verbs", Blob: own.encode(), Prepare: t.prepare})
-	if err == nil {
-		if err = t.watch(); err != nil {
-			err = errors.Join(err, t.way.puts.Close(false, 0))
-		}
-	}
 	if err != nil {
 		return nil, errors.Join(err, t.adapter.Close())
 	}
@@ -131,7 +127,7 @@ func (t *Transport) card(random io.Reader) (*card, error) {
 }
 
 // prepare is called when all ranks have arrived.
-func (t *Transport) prepare(m *meet.Meeting) error {
+func (t *Transport) prepare(puts *stream.Transport, m *meet.Meeting) error {
 	cards, err := decodeCards(m.Blobs)
 	if err != nil {
 		return err
@@ -151,7 +147,10 @@ func (t *Transport) prepare(m *meet.Meeting) error {
 	for i := range t.plan.gramReceives {
 		t.postGramReceive(i)
 	}
-	return t.ready()
+	if err := t.ready(); err != nil {
+		return err
+	}
+	return t.watch(puts.Reactor())
 }
 
 // ready posts the first buffers.
@@ -165,8 +164,8 @@ func (t *Transport) ready() error {
 }
 
 // watch adds the adapter to the reactor of TCP.
-func (t *Transport) watch() error {
-	t.park.watch = t.way.puts.Reactor().Descriptor(t.adapter.FD(), t)
+func (t *Transport) watch(r *reactor.Reactor) error {
+	t.park.watch = r.Descriptor(t.adapter.FD(), t)
 	t.park.pulsed = t.clock.Now()
 	return t.park.watch.Modify(true, false)
 }

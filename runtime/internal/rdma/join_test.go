@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 const patience = 60 * time.Second
@@ -32,3 +33,27 @@ func JoinAll(t testing.TB, size int, edit func(rank int, c *Config)) ([]*Transpo
 	wg.Wait()
 	return trs, errs
 }
+
+// An adapter that a rank cannot wait for fails the join at every rank.
+func TestUnwatchableAdapterFailsAll(t *testing.T) {
+	n := NewFabric()
+	_, errs := JoinAll(t, 3, func(rank int, c *Config) {
+		c.Open = n.Open(1024, true)
+		if open := c.Open; rank == 2 {
+			c.Open = func(layout func(Address) Layout) (Adapter, error) {
+				a, err := open(layout)
+				return unwatchable{a}, err
+			}
+		}
+	})
+	require.ErrorIs(t, errs[2], unix.EBADF)
+	for _, err := range errs[:2] {
+		require.ErrorContains(t, err, "rank 2: watch a descriptor: ")
+		require.ErrorContains(t, err, unix.EBADF.Error())
+	}
+}
+
+// unwatchable is an adapter without a descriptor.
+type unwatchable struct{ Adapter }
+
+func (unwatchable) FD() int { return -1 }

@@ -54,8 +54,11 @@ type Config struct {
 	Options
 	Transport string // the name of the transport that puts over this one; empty: tcp
 	Blob      []byte
-	Prepare   func(*meet.Meeting) error
-	Sparse    bool // most puts are signals
+	// Prepare, if not nil, does everything that can still fail when all ranks have arrived. Join
+	// returns only after every rank has done so; an error of one fails all. If Join fails, the
+	// transport is closed.
+	Prepare func(*Transport, *meet.Meeting) error
+	Sparse  bool // most puts are signals
 
 	fault error // why this rank cannot take part; see Tell
 }
@@ -100,7 +103,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	var t *Transport
 	prepare := func(m *meet.Meeting) (err error) {
 		if t, err = prepare(cfg, m); err == nil && cfg.Prepare != nil {
-			err = cfg.Prepare(m)
+			err = cfg.Prepare(t, m)
 		}
 		return err
 	}
