@@ -23,6 +23,7 @@ type succession struct {
 	// The driver's lock guards the fields below.
 	old     *Comm // the previous communicator, until it is closed
 	shrunk  *Comm // the next communicator, until it has begun
+	unfit   error // why shrunk must fail when it has begun; nil: it need not
 	offered uint8 // sets of windows offered to the next communicator, as bits, until the ranks have agreed on one
 }
 
@@ -89,8 +90,9 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // The new communicator has the Config of c, without Params.Hosts if ranks are missing, and makes
 // its own schedules. It shares the connections of c and uses the number and the multicast group of
 // c. If ranks share memory and a set of windows is free at all of them, the new communicator has
-// windows, like one made by [Comm.Split]. Nothing else carries over from c: published messages that
-// were not taken are gone.
+// windows, like one made by [Comm.Split]. A rank that cannot make its windows fails the new
+// communicator at every rank, with its reason. Nothing else carries over from c: published messages
+// that were not taken are gone.
 //
 // If ctx ends, only the wait ends: Shrink can be called again. The error names a rank whose call
 // has not come, as a [RankError], if this rank knows which one. Otherwise it names several ranks,
@@ -153,6 +155,11 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 		return nil, err
 	}
 	c.loseAbsent(out.Gone)
+	if c.unfit != nil {
+		c.shrunk.core.Fail("shrink", 0, c.unfit)
+		c.shrunk.serve()
+		c.shrunk.notice()
+	}
 	return c.shrunk, nil
 }
 
@@ -169,9 +176,14 @@ func (c *Comm) makeShrunk(ctx context.Context) error {
 	}
 	d.windows.release(&c.offered)
 	d.tr.Abandon(c.number) // frames of c must not arrive after frames of the next
-	c.shrunk, err = c.register(c.without(out.Gone), outcome{
+	left, next := c.without(out.Gone), outcome{
 		number: c.number, epoch: out.Generation + 1, set: lowestSet(uint8(out.Flags)),
-	}, c.casting)
+	}
+	c.shrunk, err = c.register(left, next, c.casting)
+	if errors.Is(err, ErrRefused) { // without windows it can tell the others
+		c.unfit, next.set = err, 0
+		c.shrunk, err = c.register(left, next, c.casting)
+	}
 	return err
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // The conditions that errors of a communicator wrap; test with [errors.Is]. ErrBusy, ErrTooLarge,
-// ErrTooMany, ErrInput, ErrUnanswered and, from Next, ErrPeerLeft leave the communicator intact.
+// ErrTooMany, ErrInput, ErrUnanswered, from Split and Dup ErrRefused and, from Next, ErrPeerLeft
+// leave the communicator intact.
 // After any other condition the communicator has failed, and every later call returns the same
 // error.
 var (
@@ -42,8 +43,8 @@ var (
 	// ErrAborted: another rank has failed and said so. The error also wraps the condition of that
 	// rank: one of these, [context.DeadlineExceeded] or [context.Canceled].
 	ErrAborted = core.ErrAborted
-	// ErrRefused: the operating system refuses a resource, such as descriptors, that this rank
-	// needs to reach the others. The other ranks get ErrAborted.
+	// ErrRefused: the operating system refuses a resource, such as descriptors or memory, that a
+	// rank needs to reach the others. If the communicator fails, the other ranks get ErrAborted.
 	ErrRefused = core.ErrRefused
 	// ErrPeerLost: a rank cannot be reached any more.
 	ErrPeerLost = core.ErrPeerLost

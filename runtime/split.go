@@ -1,13 +1,16 @@
 package runtime
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	goruntime "runtime"
 	"slices"
+	"strings"
 
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -44,12 +47,14 @@ const Undefined = -1
 // all its members, and keeps them until all members have closed it. The event "joined" says whether
 // it has any. So close communicators that you no longer need before you make the next one.
 //
-// Split takes a barrier and two exchanges, in which each rank sends some 32 and 38 bytes for each
-// other rank. Where Splits of several communicators with common processes run at the same time, the
-// second exchange is repeated until it is a Split's turn. At most 255 communicators made by Split
-// and Dup may be open at a process. If no number is free at all members of a new communicator, all
-// ranks get ErrTooMany, and c still works. If ctx ends before or during the call, c fails, as with
-// any operation.
+// Split takes three exchanges, in which each rank sends some 32, 38 and 1 bytes for each other rank.
+// Where Splits of several communicators with common processes run at the same time, the second
+// exchange is repeated until it is a Split's turn. At most 255 communicators made by Split and Dup
+// may be open at a process. If no number is free at all members of a new communicator, all ranks get
+// ErrTooMany, and c still works. If one rank cannot make its communicator, no rank gets one: all get
+// a [RankError] that names the lowest such rank and its reason, and c still works. The error wraps
+// ErrRefused, as for a full /dev/shm, or ErrInput, as for an algorithm of Config that cannot run
+// among the members. If ctx ends before or during the call, c fails, as with any operation.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	return c.derive(ctx, "split", color, key)
 }
@@ -101,12 +106,12 @@ func (c *Comm) split(ctx context.Context, op string, color, key int) (*Comm, err
 		return nil, err
 	}
 	own.join(ctx, c, colors[color], names)
-	child, err := c.enrol(ctx, op, colors, color, &own)
+	child, unfit, err := c.enrol(ctx, op, colors, color, &own)
 	if child == nil {
 		own.leave()
 	}
 	if err == nil {
-		err = c.meet(ctx)
+		err = c.stand(ctx, op, unfit)
 	}
 	if err == nil {
 		return child, nil
@@ -143,9 +148,9 @@ func (c *Comm) colors(ctx context.Context, op string, color, key int, name wire.
 }
 
 // enrol finds a number for each color, and registers the communicator of color if this rank is a
-// member of one. own is the group that this rank has joined for it. All ranks see the same offers
-// and so act alike.
-func (c *Comm) enrol(ctx context.Context, op string, colors map[int][]int, color int, own *joining) (child *Comm, err error) {
+// member of one; unfit is why this rank cannot. own is the group that this rank has joined for it.
+// All ranks see the same offers and so act alike.
+func (c *Comm) enrol(ctx context.Context, op string, colors map[int][]int, color int, own *joining) (child *Comm, unfit, err error) {
 	ns := &c.drv.numbers
 	_, member := colors[color]
 	if member {
@@ -153,22 +158,21 @@ func (c *Comm) enrol(ctx context.Context, op string, colors map[int][]int, color
 		defer ns.withdraw(c.number)
 	}
 	for len(colors) > 0 {
-		offers, err := c.offers(ctx, op, member && child == nil, own.joined())
+		offers, err := c.offers(ctx, op, member, own.joined())
 		if err != nil {
-			return child, err
+			return child, nil, err
 		}
 		found, err := agreeAll(offers, colors)
 		if err != nil {
-			return child, err
+			return child, nil, err
 		}
 		if out, ok := found[color]; ok {
-			if child, err = c.register(colors[color], out, own.agreed(out)); err != nil {
-				return nil, c.core.Fail(op, c.started, err) // the other ranks must not wait for it
-			}
+			child, unfit = c.register(colors[color], out, own.agreed(out))
+			member = false
 		}
 		maps.DeleteFunc(colors, func(of int, _ []int) bool { _, ok := found[of]; return ok })
 	}
-	return child, nil
+	return child, unfit, nil
 }
 
 // offers exchanges the free numbers of all ranks. A rank that needs no number, or whose numbers
@@ -195,13 +199,38 @@ func (c *Comm) offers(ctx context.Context, op string, need, joined bool) ([]offe
 	return offers, nil
 }
 
-// meet returns when all ranks have registered. Before that, no rank may send frames.
-func (c *Comm) meet(ctx context.Context) error {
-	p, err := c.planFor(barrier, 0, 0, form{})
+// kinds are the errors for which a rank cannot make its communicator. A rank says 1 + the index of
+// its own, or 0 if it has made the communicator or makes none.
+var kinds = [...]error{ErrInput, ErrRefused}
+
+// maxUnfit is the greatest length in bytes of the text for which a rank cannot make its
+// communicator.
+const maxUnfit = 256
+
+// stand returns nil when all ranks have made their communicators. Before that, no rank may send
+// frames. unfit is why this rank has not made its own, or nil. All ranks return the reason of the
+// lowest rank that has one, and c stays intact.
+func (c *Comm) stand(ctx context.Context, op string, unfit error) error {
+	kind, text := byte(0), make([]byte, maxUnfit)
+	if unfit != nil {
+		i := max(slices.IndexFunc(kinds[:], func(kind error) bool { return errors.Is(unfit, kind) }), 0)
+		kind = byte(1 + i)
+		copy(text, strings.TrimPrefix(unfit.Error(), fmt.Sprint(kinds[i], ": ")))
+	}
+	said, err := c.exchange(ctx, op, []byte{kind})
 	if err != nil {
 		return err
 	}
-	return c.perform(&Request{comm: c, ctx: ctx, plan: p})
+	rank := slices.IndexFunc(said, func(b []byte) bool { return b[0] != 0 })
+	if rank < 0 {
+		return nil
+	}
+	texts, err := c.exchange(ctx, op, text)
+	if err != nil {
+		return err
+	}
+	i := min(int(said[rank][0]), len(kinds)) - 1
+	return &RankError{Rank: rank, Err: fmt.Errorf("%w: %s", kinds[i], bytes.TrimRight(texts[rank], "\x00"))}
 }
 
 // register makes the communicator of the given ranks of c, which multicasts to own, and adds it to
@@ -228,7 +257,7 @@ func (c *Comm) register(ranks []int, out outcome, own casting) (*Comm, error) {
 	if out.set > 0 && shareHosts(child.caps, child.size) {
 		w, err := d.windows.further(out.set, m, child)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		child.window = w
 	}

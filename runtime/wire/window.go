@@ -172,7 +172,7 @@ type Sets interface {
 	// OpenSet returns the windows of a set for the communicator of members, which include this
 	// rank. The set must be free at all of them. OpenSet empties this rank's window. epoch must be
 	// greater than the epoch of any communicator that a member has been in. Members may write flags
-	// only after all members have returned from OpenSet.
+	// only after all members have returned from OpenSet. With an error the set is closed here.
 	OpenSet(set int, members []int, epoch uint32) (Shelves, error)
 	// CloseSet says that this rank no longer writes or reads the windows of a set.
 	CloseSet(set int)

@@ -114,17 +114,20 @@ func (w *Windows) OpenSet(number int, members []int, epoch uint32) (wire.Shelves
 // Open is OpenSet with a concrete result type.
 func (w *Windows) Open(number int, members []int, epoch uint32) (*Windows, error) {
 	t := w.t
+	others := slices.DeleteFunc(slices.Clone(members), func(rank int) bool { return rank == t.rank })
+	mark := t.windows.book.Open(number, others, epoch)
 	if w = t.windows.list[number]; w == nil {
 		s, err := t.mapSet(number)
 		if err != nil {
+			store64(&t.marks(t.rank)[number], t.windows.book.Close(number))
 			return nil, fmt.Errorf("shm: %w", err)
 		}
 		w = s.use(t)
 		t.windows.list[number] = w
 	}
-	w.others = slices.DeleteFunc(slices.Clone(members), func(rank int) bool { return rank == t.rank })
+	w.others = others
 	w.empty()
-	store64(&t.marks(t.rank)[number], t.windows.book.Open(number, w.others, epoch))
+	store64(&t.marks(t.rank)[number], mark)
 	return w, nil
 }
 
