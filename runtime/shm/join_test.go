@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -156,16 +153,7 @@ func TestBadConfig(t *testing.T) {
 
 // A file system that is too small gives an error, not a signal later.
 func TestTooSmall(t *testing.T) {
-	probe := exec.Command("true")
-	probe.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	if err := probe.Run(); err != nil {
-		t.Skipf("no mounts of its own: %v", err)
-	}
-	p := start(t, "small", 0, func(*child) {})
-	said := p.line("")
-	if strings.HasPrefix(said, cannotMount) {
-		t.Skip(said)
-	}
+	p, said := apart(t, "small")
 	require.Contains(t, said, "no space left on device")
 	p.end()
 }

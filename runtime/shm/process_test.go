@@ -54,7 +54,7 @@ func start(t testing.TB, role string, rank int, edit func(*child)) *child {
 	c.cmd = exec.Command(os.Args[0])
 	c.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %d %s", roleVariable, role, rank, c.size, c.name))
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if role == "small" {
+	if role == "small" || role == "full" {
 		c.cmd.SysProcAttr.Unshareflags = unix.CLONE_NEWNS
 	}
 	if c.file != nil {
@@ -103,6 +103,8 @@ func beRank(role []string) error {
 		return beFirst(ctx, cfg)
 	case "small":
 		return beSmall(ctx)
+	case "full":
+		return beFull(ctx)
 	}
 	if role[0] == "hidden" {
 		if err := hide(); err != nil {
@@ -165,17 +167,21 @@ const cannotMount = "cannot mount:"
 
 // beSmall joins over a file system without room.
 func beSmall(ctx context.Context) error {
-	err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-	if err == nil {
-		err = unix.Mount("none", "/dev/shm", "tmpfs", 0, "size=64k")
-	}
-	if err != nil {
+	if err := mountShm("64k"); err != nil {
 		fmt.Println(cannotMount, err)
 		return nil
 	}
-	_, err = shm.Join(ctx, shm.Config{Rank: 0, Size: 2, Name: "small"})
+	_, err := shm.Join(ctx, shm.Config{Rank: 0, Size: 2, Name: "small"})
 	fmt.Println(err)
 	return nil
+}
+
+// mountShm gives this process a /dev/shm of its own, of a size such as 64k.
+func mountShm(size string) error {
+	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	return unix.Mount("none", "/dev/shm", "tmpfs", 0, "size="+size)
 }
 
 func beComm(ctx context.Context, c *runtime.Comm, role string) error {

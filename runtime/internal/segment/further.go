@@ -156,7 +156,7 @@ func (t *Transport) drained(p *peer, o *outbound) bool {
 
 // heedChanges finds the further communicators that p has opened or closed; changes counts all these
 // events so far.
-func (t *Transport) heedChanges(p *peer, changes uint32, s wire.Sink) {
+func (t *Transport) heedChanges(p *peer, changes uint32) {
 	line, m := p.in[wire.LaneOps].line, p.extend()
 	p.changes = changes
 	for _, l := range m.reads {
@@ -166,7 +166,7 @@ func (t *Transport) heedChanges(p *peer, changes uint32, s wire.Sink) {
 		for set := atomic.LoadUint64(&line.comms[i]); set != 0; set &= set - 1 {
 			comm := uint8(i*64 + bits.TrailingZeros64(set))
 			if err := t.listenTo(p, comm); err != nil {
-				t.lose(p, err, s)
+				t.fault(err)
 				return
 			}
 		}

@@ -13,8 +13,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // The system copies a lent chunk out of the memory of another process (process_vm_readv). It allows
@@ -25,7 +23,6 @@ import (
 // loan is a rank's state of lending.
 type loan struct {
 	refused error // why this rank cannot collect lent chunks; nil: it can
-	failed  error // why it failed to collect one, although it should be able to
 
 	local  [2]unix.Iovec // scratch
 	remote [2]unix.RemoteIovec
@@ -112,10 +109,7 @@ func (t *Transport) fetch(p *peer, address uint64, dst []byte) bool {
 	case errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EFAULT) || errors.Is(err, errStranger):
 		return false // it has ended, or is revoking the chunk
 	}
-	if t.shelf.loan.failed == nil {
-		t.shelf.loan.failed = fmt.Errorf("shm: read %d bytes of rank %d: %w", len(dst), p.rank, err)
-		t.again(t.rank)
-	}
+	t.fault(fmt.Errorf("read %d bytes of rank %d: %w", len(dst), p.rank, err)) // the system has allowed it before
 	return false
 }
 
@@ -149,12 +143,4 @@ func (t *Transport) readFrom(p *peer, address uint64, dst []byte) error {
 			return nil
 		}
 	}
-}
-
-// refuse tells s that this rank cannot go on, because the system now refuses a copy that it allowed
-// before.
-func (t *Transport) refuse(s wire.Sink) {
-	err := t.shelf.loan.failed
-	t.shelf.loan.failed = nil
-	s.Ended(t.rank, wire.Broken, err)
 }

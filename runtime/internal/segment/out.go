@@ -41,7 +41,7 @@ func (t *Transport) Put(to int, f *wire.Frame) {
 	o, err := t.lane(p, f)
 	if err != nil {
 		f.Release()
-		t.loseLater(p, err)
+		t.fault(err)
 		return
 	}
 	if n, ok := o.room(f); ok && o.idle() && n == len(f.Body) { // without queueing

@@ -42,6 +42,14 @@ func (t *Transport) loseLater(p *peer, err error) {
 	}
 }
 
+// fault makes the next Poll report that this rank cannot go on, whatever the others do.
+func (t *Transport) fault(err error) {
+	if t.failed == nil {
+		t.failed = err
+		t.again(t.rank)
+	}
+}
+
 // lose reports to s that p is lost.
 func (t *Transport) lose(p *peer, err error, s wire.Sink) {
 	if !p.gone {

@@ -32,6 +32,7 @@ type Transport struct {
 	listens bool                 // it listens to further communicators
 	blocked atomic.Bool          // a multicast waits for slow readers
 	held    [MaxSize / 64]uint64 // peers with held frames
+	failed  error                // why this rank cannot go on; the next Poll reports it
 	stats   wire.Stats
 	closed  bool
 }
@@ -111,8 +112,9 @@ func (t *Transport) Poll(s wire.Sink) bool {
 		}
 		moved = set != 0 && t.serve(i, set, s) || moved
 	}
-	if t.shelf.loan.failed != nil {
-		t.refuse(s)
+	if t.failed != nil {
+		s.Ended(t.rank, wire.Broken, fmt.Errorf("shm: %w", t.failed))
+		t.failed = nil
 	}
 	if moved {
 		t.watch.idle = 0
@@ -146,7 +148,7 @@ func (t *Transport) visit(p *peer, s wire.Sink) bool {
 	state := atomic.LoadUint32(&p.line.state)
 	moved := t.flush(p)
 	if changes := atomic.LoadUint32(&p.in[wire.LaneOps].line.changes); changes != p.changes {
-		t.heedChanges(p, changes, s)
+		t.heedChanges(p, changes)
 	}
 	for lane := range p.in {
 		moved = t.read(p, &p.in[lane], s) || moved
