@@ -141,9 +141,7 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 		return nil, ErrClosed
 	}
 	if c.core.Settle(); c.core.Err() == nil {
-		c.core.Fail("shrink", 0, errShrunk)
-		c.serve()
-		c.notice()
+		c.failFor("shrink", errShrunk)
 	}
 	if c.shrunk == nil {
 		if err := c.makeShrunk(ctx); err != nil {
@@ -156,9 +154,7 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 	}
 	c.loseAbsent(out.Gone)
 	if c.unfit != nil {
-		c.shrunk.core.Fail("shrink", 0, c.unfit)
-		c.shrunk.serve()
-		c.shrunk.notice()
+		c.shrunk.failFor("shrink", c.unfit)
 	}
 	return c.shrunk, nil
 }

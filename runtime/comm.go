@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -54,64 +55,86 @@ type Comm struct {
 // Join connects the ranks that the launcher's environment names, unless cfg.Transport is set, and
 // makes their communicator. It makes schedules for cfg.Network, if that is set. Join owns the
 // transport, also if it returns an error. The communicator does not keep ctx.
+//
+// If Join fails at one rank, it tells the others, which takes at most a few seconds. Their
+// communicators fail with an error that names the rank and its reason; while ranks meet, their Join
+// fails in this way.
 func Join(ctx context.Context, cfg Config) (*Comm, error) {
 	since := clock.OrSystem(cfg.Clock).Now()
 	err := cfg.check(ctx)
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	if err == nil {
 		err = cfg.prefer(ctx)
 	}
-	if err == nil {
-		err = cfg.connect(ctx)
+	if cfg.Transport == nil {
+		if err = cfg.connect(ctx, err); err != nil {
+			return nil, fmt.Errorf("join: %w", err)
+		}
 	}
-	if err != nil {
-		return nil, cfg.refuse(err)
-	}
-	return cfg.make(ctx, since)
+	return cfg.make(ctx, since, err)
 }
 
 // New makes the communicator of cfg.Transport's ranks, and takes nothing from the environment. A
 // program that calls New and not Join does not carry launchers and their transports. cfg.Transport
-// must be set, and cfg.Network must not. New owns the transport, also if it returns an error. The
-// communicator does not keep ctx.
+// must be set, and cfg.Network must not. New owns the transport, and tells the other ranks of an
+// error, as Join does.
 func New(ctx context.Context, cfg Config) (*Comm, error) {
+	if cfg.Transport == nil {
+		return nil, fmt.Errorf("join: %w: Config.Transport: New needs one", ErrInput)
+	}
 	err := cfg.check(ctx)
-	switch {
-	case err != nil:
-	case cfg.Transport == nil:
-		err = fmt.Errorf("%w: Config.Transport: New needs one", ErrInput)
-	case cfg.Network != nil:
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if err == nil && cfg.Network != nil {
 		err = fmt.Errorf("%w: Config.Network: only Join makes schedules for networks", ErrInput)
 	}
-	if err != nil {
-		return nil, cfg.refuse(err)
-	}
-	return cfg.make(ctx, clock.OrSystem(cfg.Clock).Now())
+	return cfg.make(ctx, clock.OrSystem(cfg.Clock).Now(), err)
 }
 
-// make makes the communicator. since is when its ranks began to meet.
-func (cfg *Config) make(ctx context.Context, since time.Time) (*Comm, error) {
-	cfg.fill()
-	d := newDriver(cfg)
-	c := &Comm{drv: d, cfg: *cfg, caps: d.tr.Caps(), casting: casting{apart: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
-	err := ctx.Err()
+// make makes the communicator, unless err says why this rank cannot: then make tells the others.
+// since is when the ranks began to meet.
+func (cfg *Config) make(ctx context.Context, since time.Time, err error) (*Comm, error) {
 	if err == nil {
-		err = c.prepare(true)
+		err = ctx.Err()
+	}
+	var c *Comm
+	if err == nil {
+		c, err = first(*cfg)
 	}
 	if err != nil {
-		_ = d.tr.Close(false, 0)
-		return nil, fmt.Errorf("join: rank %d of %d: %w", c.rank, c.size, err)
+		rank, size := cfg.Transport.Rank(), cfg.Transport.Size()
+		abstain(cfg, err)
+		return nil, fmt.Errorf("join: rank %d of %d: %w", rank, size, err)
 	}
-	d.startWith(c)
-	c.logJoin("join", cfg.Clock.Now().Sub(since))
+	c.drv.startWith(c)
+	c.logJoin("join", c.cfg.Clock.Now().Sub(since))
 	return c, nil
 }
 
-// refuse closes the transport of a communicator that cannot be made, and returns why it cannot.
-func (cfg *Config) refuse(err error) error {
-	if cfg.Transport != nil {
-		_ = cfg.Transport.Close(false, 0) // the caller gets the first error
+// first makes the communicator of all ranks of cfg.Transport.
+func first(cfg Config) (*Comm, error) {
+	cfg.fill()
+	d := newDriver(&cfg)
+	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), casting: casting{apart: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
+	return c, c.prepare(true)
+}
+
+// abstain tells the other ranks why this one has no communicator: it makes one with the defaults,
+// fails it and closes it.
+func abstain(cfg *Config, why error) {
+	c, err := first(Config{Transport: cfg.Transport, Epoch: cfg.Epoch, Clock: cfg.Clock})
+	if err != nil { // the others see that this rank has gone
+		_ = cfg.Transport.Close(false, 0)
+		return
 	}
-	return fmt.Errorf("join: %w", err)
+	c.drv.startWith(c)
+	c.drv.mu.Lock()
+	c.failFor("join", why)
+	c.drv.mu.Unlock()
+	_ = c.Close() // the caller gets the first error
 }
 
 // prepare makes the core of c, after it has compiled the first plans and checked the choice of
@@ -304,6 +327,14 @@ func (c *Comm) close() error {
 		return fmt.Errorf("close rank %d: %w", c.rank, err)
 	}
 	return nil
+}
+
+// failFor fails c outside of its operations because of err, in the call op, and tells all ranks. The
+// caller holds the lock.
+func (c *Comm) failFor(op string, err error) {
+	c.core.Fail(op, 0, err)
+	c.serve()
+	c.notice()
 }
 
 // giveUp fails a new communicator that its caller does not get, and tells the other ranks why.

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,14 +74,13 @@ func (cfg *Config) prefer(ctx context.Context) (err error) {
 	return err
 }
 
-// connect gives cfg the transport that the environment names.
-func (cfg *Config) connect(ctx context.Context) (err error) {
-	if cfg.Transport != nil {
-		return nil
-	}
+// connect gives cfg the transport that the environment names. If this rank cannot take part because
+// of fault, connect only tells the others, and returns fault.
+func (cfg *Config) connect(ctx context.Context, fault error) (err error) {
 	limit, err := cfg.joinTimeout(os.Getenv)
-	if err != nil {
-		return err
+	if fault = cmp.Or(fault, err); fault != nil {
+		launch.Tell(ctx, os.Getenv, cfg.Clock, fault)
+		return fault
 	}
 	if limit > 0 {
 		late := fmt.Errorf("the ranks have not met within %v, which SCHEDGEN_JOIN_TIMEOUT or Config.JoinTimeout sets: %w", limit, context.DeadlineExceeded)

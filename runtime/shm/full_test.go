@@ -67,7 +67,7 @@ func beFull(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	window := int64(0) // bytes
+	window := int64(0)           // bytes
 	for made := range fullSize { // ranks keep the memory of windows that they have made
 		if err := leaveRoom(fill, int64(min(made, 1))*window); err != nil {
 			return err

@@ -86,6 +86,15 @@ type Transport struct {
 	wire.Flusher
 }
 
+// Tell says to the other ranks that meet as cfg says that this rank cannot take part because of
+// fault. Their Join, or that of another transport over TCP, fails at once; the error names this rank
+// and fault. Tell replaces this rank's Join, and closes cfg.Listener in the same way. It returns when
+// the others know, or after a few seconds: it gives up when it finds nobody for two seconds. Ranks
+// with a key hear only a rank that has it.
+func Tell(ctx context.Context, cfg Config, fault error) {
+	stream.Tell(ctx, stream.Config{Options: stream.Options(cfg)}, fault)
+}
+
 // Join builds the communicator. Rank 0 waits at cfg.Coordinator until all ranks have called Join;
 // then all ranks learn each other's addresses. Join returns when all are ready. If ctx ends first,
 // Join fails at every rank, and the ranks that are there name the missing ranks. Until all have

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -49,6 +50,35 @@ func Connect(ctx context.Context, getenv func(string) string, c clock.Clock, log
 	return t, nil
 }
 
+// Tell says to the ranks that a launcher has started with this one that this one cannot connect
+// because of fault, so that they do not wait for it. See tcp.Tell.
+func Tell(ctx context.Context, getenv func(string) string, c clock.Clock, fault error) {
+	p, err := Find(getenv)
+	if err != nil {
+		return // it does not know the others
+	}
+	p.Clock = c
+	p.tell(ctx, fault)
+}
+
+// tellTime limits how long a rank with a fault looks for the place where the others meet.
+const tellTime = 2 * time.Second
+
+func (p *Position) tell(ctx context.Context, fault error) {
+	if p.Size == 1 {
+		return
+	}
+	asking, stop := clock.WithTimeoutCause(ctx, clock.OrSystem(p.Clock), tellTime, context.DeadlineExceeded)
+	defer stop()
+	m, err := p.Meet(asking)
+	if err != nil {
+		return // nobody can hear it
+	}
+	cfg := m.Config(p)
+	cfg.Key, cfg.Encrypt, _ = Key(p.getenv) // without the others' key they only count this rank as a stranger
+	tcp.Tell(ctx, cfg, fault)
+}
+
 // Transport returns the name in SCHEDGEN_TRANSPORT, transport.Auto if it has none. An unknown name is
 // an error.
 func Transport(getenv func(string) string) (string, error) {
@@ -60,17 +90,9 @@ func Transport(getenv func(string) string) (string, error) {
 }
 
 func connect(ctx context.Context, p *Position) (wire.Transport, error) {
-	name, err := Transport(p.getenv)
+	name, key, encrypt, err := choice(p.getenv)
 	if err != nil {
-		return nil, err
-	}
-	for _, v := range []string{multicastOn, adapter} {
-		if where := p.getenv(v); where != "" && v != places[name] {
-			return nil, fmt.Errorf("%s is %q, but %s, which SCHEDGEN_TRANSPORT asks for, has no use for it", v, where, name)
-		}
-	}
-	key, encrypt, err := Key(p.getenv)
-	if err != nil {
+		p.tell(ctx, err)
 		return nil, err
 	}
 	m, err := p.Meet(ctx)
@@ -84,6 +106,20 @@ func connect(ctx context.Context, p *Position) (wire.Transport, error) {
 	}
 	t, err := transport.Open(ctx, name, cfg)
 	return t, p.blameCoordinator(err)
+}
+
+// choice returns the transport and the key that the environment names.
+func choice(getenv func(string) string) (name string, key []byte, encrypt bool, err error) {
+	if name, err = Transport(getenv); err != nil {
+		return "", nil, false, err
+	}
+	for _, v := range []string{multicastOn, adapter} {
+		if where := getenv(v); where != "" && v != places[name] {
+			return "", nil, false, fmt.Errorf("%s is %q, but %s, which SCHEDGEN_TRANSPORT asks for, has no use for it", v, where, name)
+		}
+	}
+	key, encrypt, err = Key(getenv)
+	return name, key, encrypt, err
 }
 
 // blameCoordinator adds SCHEDGEN_COORDINATOR to the error of a rank 0 that cannot listen there.
