@@ -57,7 +57,8 @@ type Config struct {
 	Prepare func(*Meeting) error
 
 	// Fault, if not nil, says why this rank cannot take part. Meet tells it to the other ranks, whose
-	// meeting fails with it, and returns it. It gives up after two seconds if nobody is there.
+	// meeting fails with it, and returns it. It gives up after two seconds if nobody is there. A rank
+	// that does not know the number of ranks has the Size 0.
 	Fault error
 
 	// Network is the network between the ranks; nil means TCP. Resolver finds hosts for TCP; nil
@@ -110,11 +111,12 @@ func (c *Config) fill() (err error) {
 	if c.credentials, err = contact.NewCredentials(c.Key, c.Encrypt); err != nil {
 		return err
 	}
-	seeks := c.Size > 1 && (c.Rank > 0 && c.Doors == nil || c.Rank == 0 && c.Listener == nil) // needs Coordinator
+	seeks := c.Size != 1 && (c.Rank > 0 && c.Doors == nil || c.Rank == 0 && c.Listener == nil) // needs Coordinator
+	unknown := c.Size == 0 && c.Fault != nil
 	switch {
-	case c.Size < 1 || c.Size > ir.MaxRanks:
+	case (c.Size < 1 || c.Size > ir.MaxRanks) && !unknown:
 		return fmt.Errorf("size %d is not in 1 … %d", c.Size, ir.MaxRanks)
-	case c.Rank < 0 || c.Rank >= c.Size:
+	case c.Rank < 0 || c.Rank >= c.Size && !unknown:
 		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
 	case len(c.Job) > MaxJob:
 		return fmt.Errorf("the job's name has %d bytes, at most %d are allowed", len(c.Job), MaxJob)

@@ -57,6 +57,9 @@ type latecomers struct {
 	over    func() // called when none is missing
 }
 
+// nobody is no rank.
+const nobody = -1
+
 // told records that a rank has heard the reason, or does so at another rank.
 func (l *latecomers) told(rank int) {
 	l.mu.Lock()
@@ -93,6 +96,9 @@ func (n *node) graceOver(err error) func() {
 	}
 	for rank := first; rank < end; rank++ {
 		l.missing[rank] = true
+	}
+	if n.cfg.Size == 0 {
+		l.missing[nobody] = true // it does not know whom to wait for
 	}
 	l.mu.Unlock()
 	return func() {

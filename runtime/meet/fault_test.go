@@ -47,6 +47,29 @@ func TestFaultIsToldToAll(t *testing.T) {
 	}
 }
 
+// A rank that cannot take part and does not know how many ranks there are tells it as well.
+func TestFaultOfARankThatLacksTheSize(t *testing.T) {
+	for _, guilty := range []int{0, 1, 20} {
+		both(t, 21, func(t *testing.T, h *hall) {
+			h.edit = func(c *Config) {
+				if c.Rank == guilty {
+					c.Fault, c.Size = errors.New("no paper"), 0
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			h.all(ctx, 3)
+			time.Sleep(time.Second)
+			h.come(ctx, 3, nil)
+			h.wg.Wait()
+			for rank, err := range h.errs {
+				require.ErrorContains(t, err, "no paper", "rank %d", rank)
+				require.Less(t, h.ends[rank], faultTime+time.Second, "rank %d", rank)
+			}
+		})
+	}
+}
+
 // A rank that has a fault and finds nobody does not wait for long.
 func TestFaultThatNobodyHears(t *testing.T) {
 	for _, guilty := range []int{0, 2} {

@@ -80,7 +80,7 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 // meetOther is the part of the other ranks.
 func meetOther(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
 	n := newNode(cfg)
-	if cfg.Doors != nil && hasChildren(cfg.Rank, cfg.Size) {
+	if cfg.Doors != nil && (hasChildren(cfg.Rank, cfg.Size) || cfg.Size == 0) {
 		door, err := listenAtDoor(ctx, cfg, cfg.Doors(cfg.Rank))
 		switch {
 		case err == nil:

@@ -2,6 +2,7 @@ package meet
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -18,7 +19,7 @@ import (
 //	parent  table    status, communicator id [16], seed [32], address and blob of every rank
 //	parent  go       status
 //
-// If a rank is no child of rank 0, rank 0 answers its hello with a status and the door of its
+// The size in a hello with a fault is 0 if the rank does not know it. If a rank is no child of rank 0, rank 0 answers its hello with a status and the door of its
 // parent.
 //
 // Package contact describes the opening. With a key it is a conversation of its own, and everything
@@ -56,7 +57,7 @@ const (
 
 // hello is what a rank says about itself.
 type hello struct {
-	rank, size int
+	rank, size int // size is 0 if the rank has a fault and does not know it
 	job        string
 	transport  string
 	door       string // where it waits for its children, as addr; empty if it has none
@@ -81,7 +82,7 @@ func readHello(r io.Reader) (*hello, error) {
 		return nil, fmt.Errorf("%w: %w", contact.ErrStranger, err)
 	}
 	rank, size := binary.BigEndian.Uint32(head[0:]), binary.BigEndian.Uint32(head[4:])
-	if size > ir.MaxRanks || rank >= size {
+	if size > ir.MaxRanks || rank >= ir.MaxRanks || size > 0 && rank >= size {
 		return nil, fmt.Errorf("%w: rank %d of %d", contact.ErrStranger, rank, size)
 	}
 	h := &hello{rank: int(rank), size: int(size)}
@@ -102,6 +103,9 @@ func readHello(r io.Reader) (*hello, error) {
 	}
 	if err == nil {
 		fault, err = contact.ReadStatus(r)
+	}
+	if err == nil && size == 0 && fault == "" {
+		err = errors.New("it does not say how many ranks there are")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", contact.ErrStranger, err)

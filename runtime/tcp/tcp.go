@@ -90,7 +90,8 @@ type Transport struct {
 // fault. Their Join, or that of another transport over TCP, fails at once; the error names this rank
 // and fault. Tell replaces this rank's Join, and closes cfg.Listener in the same way. It returns when
 // the others know, or after a few seconds: it gives up when it finds nobody for two seconds. Ranks
-// with a key hear only a rank that has it.
+// with a key hear only a rank that has it. A rank that does not know the number of ranks has the
+// Size 0.
 func Tell(ctx context.Context, cfg Config, fault error) {
 	stream.Tell(ctx, stream.Config{Options: stream.Options(cfg)}, fault)
 }

@@ -28,7 +28,7 @@ const (
 
 	// Version is the version of all messages between ranks, while they meet and afterwards: ranks
 	// of different versions do not meet.
-	Version = 15
+	Version = 16
 )
 
 // MaxJob is the greatest length of a job's name in bytes.
