@@ -58,15 +58,29 @@ func (c *rankCollectiveCmd) Run(ctx context.Context, std command.Stdio) (err err
 	flags := &c.runFlags
 	s := &session{flags: flags, seen: c.seenFlags, std: std}
 	flags.apart = true
-	if _, err := c.load(ctx, std); err != nil { // it may set the number of ranks
-		return err
-	}
+	_, unread := c.load(ctx, std) // it may set the number of ranks
 	rank, err := c.position(flags, std.Getenv)
-	if err != nil {
+	switch {
+	case unread != nil:
+		return c.absent(ctx, flags, std, unread)
+	case err != nil:
 		return err
 	}
-	r, err := c.prepare(ctx, s)
+	err = c.ready(ctx, s, rank)
 	defer func() { err = errors.Join(err, s.Input.Close()) }()
+	if err != nil {
+		return c.absent(ctx, flags, std, err)
+	}
+	t, err := s.takePart(ctx, &c.seatFlags, progress{})
+	if err != nil || rank != 0 {
+		return err
+	}
+	return s.print(t)
+}
+
+// ready does everything that comes before the ranks meet.
+func (c *rankCollectiveCmd) ready(ctx context.Context, s *session, rank int) error {
+	r, err := c.prepare(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -76,34 +90,30 @@ func (c *rankCollectiveCmd) Run(ctx context.Context, std command.Stdio) (err err
 	if s.Outputs != nil {
 		s.Job.Output = s.Outputs[rank]
 	}
-	flags.announce(std)
+	s.flags.announce(s.std)
 	if rank == 0 {
 		if s.proof, err = r.prove(ctx); err != nil {
 			return s.refuted(err)
 		}
 	}
-	t, err := s.takePart(ctx, c.opening(flags), command.Progress{})
-	if err != nil || rank != 0 {
-		return err
-	}
-	return s.print(t)
+	return nil
 }
 
-// takePart does the work of this rank over the transport that open opens, and returns what
-// [takePart] returns. bar shows the progress.
-func (s *session) takePart(ctx context.Context, open crew.Opening, bar command.Progress) (t *crew.Tally, err error) {
+// takePart does the work of this rank at its seat, and returns what [crew.TakePart] returns. bar
+// shows the progress.
+func (s *session) takePart(ctx context.Context, seat *seatFlags, bar command.Progress) (t *crew.Tally, err error) {
 	defer bar.Clear()
 	s.Job.Log = waitLog(s.std)
-	res := crew.Resources{Input: s.Input, Schedule: s.flags.file, Open: open, Position: crew.NewPosition(s.Job.Rank), Log: s.flags.eventLog(s.std)}
+	res := crew.Resources{Input: s.Input, Schedule: s.flags.file, Open: seat.opening(s.flags), Position: crew.NewPosition(s.Job.Rank), Log: s.flags.eventLog(s.std)}
 	trace, err := s.seen.openTrace()
 	if err != nil {
-		return nil, err
+		return nil, seat.absent(ctx, s.flags, s.std, err)
 	}
 	defer func() { err = errors.Join(err, trace.close()) }()
 	res.Trace = trace.file()
 	pages, err := s.seen.showRank(ctx, res.Position, s.Job.Link.Coordinator, s.std)
 	if err != nil {
-		return nil, err
+		return nil, seat.absent(ctx, s.flags, s.std, err)
 	}
 	defer func() { err = errors.Join(err, pages.close()) }()
 	t, err = crew.TakePart(ctx, &s.Job, res, pages.joined, bar.Add)

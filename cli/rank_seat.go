@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/runtime/meet/launch"
@@ -20,28 +22,57 @@ type seatFlags struct {
 	found *launch.Position `kong:"-"` // the launcher's position; nil if the flags tell everything
 }
 
-// opening returns the function that connects the rank with the others: at --coordinator, or else
-// where the launcher's variables say.
+// meeting returns where the rank meets the others: at --coordinator, or else where the launcher's
+// variables say.
+func (s *seatFlags) meeting(ctx context.Context, f *runFlags) (tcp.Config, error) {
+	if f.Coordinator != "" {
+		cfg := tcp.Config{Rank: *s.Rank, Job: s.Job, Coordinator: f.Coordinator}
+		if f.Ranks != nil { // otherwise a file says how many ranks there are, and cannot be read
+			cfg.Size = f.Ranks.lo
+		}
+		return cfg, nil
+	}
+	m, err := s.found.Meet(ctx)
+	cfg := m.Config(s.found)
+	cfg.Job = cmp.Or(s.Job, cfg.Job)
+	return cfg, err
+}
+
+// opening returns the function that connects the rank with the others.
 func (s *seatFlags) opening(f *runFlags) crew.Opening {
 	if f.Coordinator != "" {
 		return crew.OpenTransport
 	}
-	return s.openFound
+	return func(ctx context.Context, j *crew.Job) (wire.Transport, error) {
+		s.found.Log = j.Log
+		cfg, err := s.meeting(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		return j.Link.Open(ctx, cfg)
+	}
 }
 
-// openFound connects a rank with the others at the meeting point that the launcher's variables
-// name.
-func (s *seatFlags) openFound(ctx context.Context, j *crew.Job) (wire.Transport, error) {
-	s.found.Log = j.Log
-	m, err := s.found.Meet(ctx)
+// tellTime limits how long a rank that cannot take part looks for the place where the others meet.
+const tellTime = 2 * time.Second
+
+// absent tells the other ranks that this one cannot take part because of why, before they have met,
+// and returns why. It takes some seconds if nobody is there. position comes before it; if that has
+// not found out where the others meet, absent only returns why.
+func (s *seatFlags) absent(ctx context.Context, f *runFlags, std stdio, why error) error {
+	if s.Rank == nil || f.Coordinator == "" && s.found == nil {
+		return why
+	}
+	asking, stop := context.WithTimeout(ctx, tellTime)
+	defer stop()
+	cfg, err := s.meeting(asking, f)
 	if err != nil {
-		return nil, err
+		return why // nobody can hear it
 	}
-	cfg := m.Config(s.found)
-	if j.Link.Job != "" {
-		cfg.Job = j.Link.Job
-	}
-	return j.Link.Open(ctx, cfg)
+	key, _ := f.secret(std.Getenv) // without the others' key they only count this rank as a stranger
+	cfg.Key, cfg.Encrypt = key.Key, key.Encrypt
+	tcp.Tell(ctx, cfg, why)
+	return why
 }
 
 // unsaid lists the missing flags that no launcher replaces.

@@ -58,14 +58,14 @@ func (c *rankTuneCmd) Run(ctx context.Context, std command.Stdio) error {
 	t := &tuned{cmd: tune, std: std, start: time.Now()}
 	s, err := t.prepare(ctx, &flags)
 	if err != nil {
-		return err
+		return c.absent(ctx, &flags, std, err)
 	}
 	s.Job.Rank, s.Job.Link.Job = rank, c.Job
 	bar := command.Progress{}
 	if rank == 0 {
 		bar = t.bar()
 	}
-	of, err := s.takePart(ctx, c.opening(&flags), bar)
+	of, err := s.takePart(ctx, &c.seatFlags, bar)
 	if err != nil || rank != 0 {
 		return err
 	}
