@@ -3,6 +3,7 @@ package launch
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -620,6 +621,52 @@ func TestPMIErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		for _, fd := range pair {
 			require.NoError(t, unix.Close(fd))
+		}
+	}
+}
+
+// A rank with a mistake in its own environment, or a fault of its own, tells the others, which do not
+// wait for it.
+func TestOneRankThatCannotConnect(t *testing.T) {
+	for name, spoil := range map[string]func(e env) env{
+		"transport": func(e env) env { return e.and("SCHEDGEN_TRANSPORT", "pigeon") },
+		"interface": func(e env) env { return e.and("SCHEDGEN_TRANSPORT", "mcast").and("SCHEDGEN_INTERFACE", "nowhere") },
+		"device":    func(e env) env { return e.and("SCHEDGEN_DEVICE", "rxe0") },
+		"key":       func(e env) env { return e.and("SCHEDGEN_KEY_FILE", "/nowhere") },
+		"told":      nil,
+	} {
+		for guilty, launcher := range map[int]env{0: slurm, 2: byHand} {
+			t.Run(fmt.Sprint(name, guilty), func(t *testing.T) {
+				t.Setenv("TMPDIR", t.TempDir())
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				at, errs, noPaper := porttest.Hold(t), make([]error, 3), errors.New("no paper")
+				var wg sync.WaitGroup
+				for rank := range errs {
+					e := launcher.with(env{"SCHEDGEN_COORDINATOR": at}, rank, len(errs))
+					if launcher["SLURM_JOB_ID"] != "" {
+						e = launcher.with(nil, rank, len(errs)) // the ranks of this host find each other
+					}
+					switch {
+					case rank == guilty && spoil == nil:
+						wg.Go(func() { Tell(ctx, e.get, nil, noPaper); errs[rank] = noPaper })
+						continue
+					case rank == guilty:
+						e = spoil(e)
+					}
+					wg.Go(func() { _, errs[rank] = Connect(ctx, e.get, nil, nil) })
+				}
+				wg.Wait()
+				require.NoError(t, ctx.Err())
+				why := strings.TrimPrefix(errs[guilty].Error(), fmt.Sprintf("rank %d of 3: ", guilty))
+				why = why[strings.LastIndex(why, ": ")+1:]
+				for rank, err := range errs {
+					require.ErrorContains(t, err, why, "rank %d", rank)
+					if rank != guilty {
+						require.ErrorContains(t, err, fmt.Sprintf("rank %d: ", guilty), "rank %d", rank)
+					}
+				}
+			})
 		}
 	}
 }
