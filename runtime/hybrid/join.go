@@ -16,7 +16,7 @@ import (
 )
 
 // attachTime, plus attachEach for each rank of the host, limits how long the host's ranks, which
-// have all come, take to share memory: a rank that fails does not delay the others for longer.
+// have all come, take to share memory.
 const (
 	attachTime = 10 * time.Second
 	attachEach = 100 * time.Millisecond
@@ -49,7 +49,9 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if cfg.Mcast != nil {
 		c.Transport = "hybrid with multicast"
 	}
-	c.Prepare = func(puts *stream.Transport, m *meet.Meeting) error { return t.prepare(ctx, puts.Reactor(), m) }
+	c.Prepare = func(ctx context.Context, puts *stream.Transport, m *meet.Meeting) error {
+		return t.prepare(ctx, puts.Reactor(), m)
+	}
 	err := t.connect(ctx, cfg, c)
 	if err == nil {
 		err = t.leaveNetwork()

@@ -1,6 +1,7 @@
 package meet
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -53,8 +54,8 @@ type Config struct {
 	// Blob is sent to all ranks, at most MaxBlob bytes.
 	Blob []byte
 	// Prepare, if not nil, is called when all ranks have arrived. Meet returns only after every
-	// rank has prepared itself; an error of one fails all.
-	Prepare func(*Meeting) error
+	// rank has prepared itself; an error of one fails all, and ends the contexts of the others.
+	Prepare func(context.Context, *Meeting) error
 
 	// Fault, if not nil, says why this rank cannot take part. Meet tells it to the other ranks, whose
 	// meeting fails with it, and returns it. It gives up after two seconds if nobody is there. A rank

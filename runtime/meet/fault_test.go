@@ -82,6 +82,36 @@ func TestFaultThatNobodyHears(t *testing.T) {
 	}
 }
 
+// If a rank cannot prepare itself, all others hear it while they prepare themselves, although they
+// wait for it in that.
+func TestFaultEndsPreparations(t *testing.T) {
+	for _, guilty := range []int{0, 1, 9, 20} {
+		both(t, 21, func(t *testing.T, h *hall) {
+			h.edit = func(c *Config) {
+				c.Prepare = func(ctx context.Context, _ *Meeting) error {
+					if c.Rank == guilty {
+						return errors.New("no paper")
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			h.all(ctx)
+			h.wg.Wait()
+			for rank, err := range h.errs {
+				if rank == guilty {
+					require.EqualError(t, err, "no paper")
+				} else {
+					require.ErrorContains(t, err, fmt.Sprintf("rank %d: no paper", guilty), "rank %d", rank)
+				}
+				require.Less(t, h.ends[rank], faultTime, "rank %d", rank)
+			}
+		})
+	}
+}
+
 // A rank that cannot listen tells it, too.
 func TestRankThatCannotListen(t *testing.T) {
 	for _, guilty := range []int{0, 2, 9} {

@@ -26,7 +26,7 @@ func Meet(ctx context.Context, cfg Config) (*Meeting, net.Listener, error) {
 		if cfg.Fault != nil {
 			return nil, nil, cfg.Fault
 		}
-		m, err := meetAlone(&cfg)
+		m, err := meetAlone(ctx, &cfg)
 		return m, nil, err
 	case cfg.Rank == 0:
 		return meetFirst(ctx, &cfg)
@@ -34,7 +34,7 @@ func Meet(ctx context.Context, cfg Config) (*Meeting, net.Listener, error) {
 	return meetOther(ctx, &cfg)
 }
 
-func meetAlone(cfg *Config) (*Meeting, error) {
+func meetAlone(ctx context.Context, cfg *Config) (*Meeting, error) {
 	m := &Meeting{Addrs: []string{""}, Blobs: [][]byte{cfg.Blob}}
 	if err := drawID(cfg, &m.ID); err != nil {
 		return nil, err
@@ -43,14 +43,14 @@ func meetAlone(cfg *Config) (*Meeting, error) {
 	if err := deriveSession(cfg, m); err != nil {
 		return nil, err
 	}
-	return m, prepare(cfg, m)
+	return m, prepare(ctx, cfg, m)
 }
 
-func prepare(cfg *Config, m *Meeting) error {
+func prepare(ctx context.Context, cfg *Config, m *Meeting) error {
 	if cfg.Prepare == nil {
 		return nil
 	}
-	return cfg.Prepare(m)
+	return cfg.Prepare(ctx, m)
 }
 
 // meetFirst is rank 0's part.

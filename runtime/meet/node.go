@@ -142,8 +142,8 @@ func (n *node) meet(ctx context.Context) error {
 		return err
 	}
 	n.table.Listener = n.later() // it is open: the rank's address is in the table
-	if err := prepare(n.cfg, n.table); err != nil {
-		return &faultError{n.cfg.Rank, err}
+	if err := n.prepareSelf(ctx); err != nil {
+		return err
 	}
 	if err := n.until(ctx, func() bool { return len(n.unprepared()) == 0 }); err != nil || n.cfg.Rank == 0 {
 		return err
@@ -152,4 +152,25 @@ func (n *node) meet(ctx context.Context) error {
 		n.parent.send([]byte{reportReady})
 	}
 	return n.until(ctx, func() bool { return n.going })
+}
+
+// prepareSelf prepares this rank. If the meeting fails meanwhile, it ends the preparation and returns
+// that error.
+func (n *node) prepareSelf(ctx context.Context) error {
+	preparing, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	result := make(chan error, 1)
+	n.wg.Go(func() {
+		result <- prepare(preparing, n.cfg, n.table)
+		n.post(func() error { return nil }) // until looks again
+	})
+	if err := n.until(ctx, func() bool { return len(result) > 0 }); err != nil {
+		end(err)
+		<-result // the first error counts
+		return err
+	}
+	if err := <-result; err != nil {
+		return &faultError{n.cfg.Rank, err}
+	}
+	return nil
 }

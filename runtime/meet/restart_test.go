@@ -136,7 +136,7 @@ func TestUnpreparedRankFailsAll(t *testing.T) {
 		both(t, 21, func(t *testing.T, h *hall) {
 			for rank := range h.size {
 				h.come(t.Context(), rank, func(c *Config) {
-					c.Prepare = func(*Meeting) error {
+					c.Prepare = func(context.Context, *Meeting) error {
 						if rank == guilty {
 							return errors.New("no paper")
 						}
@@ -163,7 +163,7 @@ func TestSlowPreparationIsNamed(t *testing.T) {
 		for rank := range h.size {
 			h.come(ctx, rank, func(c *Config) {
 				if rank == 4 {
-					c.Prepare = func(*Meeting) error { <-t.Context().Done(); return nil }
+					c.Prepare = func(ctx context.Context, _ *Meeting) error { <-ctx.Done(); return nil }
 				}
 			})
 		}

@@ -2,6 +2,7 @@ package datagram
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/clock"
@@ -15,7 +16,7 @@ func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 	theirs := cfg.Prepare
 	cfg.Transport = cmp.Or(cfg.Transport, "mcast")
 	cfg.Blob, cfg.Sparse = append(own.encode(), cfg.Blob...), true
-	cfg.Prepare = func(puts *stream.Transport, m *meet.Meeting) error {
+	cfg.Prepare = func(ctx context.Context, puts *stream.Transport, m *meet.Meeting) error {
 		cards, rest := make([][]byte, len(m.Blobs)), make([][]byte, len(m.Blobs))
 		for rank, b := range m.Blobs {
 			if len(b) < cardLen {
@@ -28,7 +29,7 @@ func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
 			err = t.watch(puts.Reactor())
 		}
 		if err == nil && theirs != nil {
-			err = theirs(puts, &meet.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest, Session: m.Session})
+			err = theirs(ctx, puts, &meet.Meeting{ID: m.ID, Addrs: m.Addrs, Blobs: rest, Session: m.Session})
 		}
 		return err
 	}

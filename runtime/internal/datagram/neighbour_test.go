@@ -1,6 +1,7 @@
 package datagram
 
 import (
+	"context"
 	"encoding/binary"
 	"net"
 	"net/netip"
@@ -24,7 +25,7 @@ func TestNeighbourWithoutTheKey(t *testing.T) {
 	var addrs []string
 	trs := joinedEach(t, 2, func(rank int, c *Config) {
 		if rank == 0 {
-			c.TCP.Prepare = func(_ *stream.Transport, m *meet.Meeting) error { addrs = m.Addrs; return nil }
+			c.TCP.Prepare = func(_ context.Context, _ *stream.Transport, m *meet.Meeting) error { addrs = m.Addrs; return nil }
 		}
 	})
 	tr, s := trs[0], &tally{}

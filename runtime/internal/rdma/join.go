@@ -127,7 +127,7 @@ func (t *Transport) card(random io.Reader) (*card, error) {
 }
 
 // prepare is called when all ranks have arrived.
-func (t *Transport) prepare(puts *stream.Transport, m *meet.Meeting) error {
+func (t *Transport) prepare(_ context.Context, puts *stream.Transport, m *meet.Meeting) error {
 	cards, err := decodeCards(m.Blobs)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ type Config struct {
 	// Prepare, if not nil, does everything that can still fail when all ranks have arrived. Join
 	// returns only after every rank has done so; an error of one fails all. If Join fails, the
 	// transport is closed.
-	Prepare func(*Transport, *meet.Meeting) error
+	Prepare func(context.Context, *Transport, *meet.Meeting) error
 	Sparse  bool // most puts are signals
 
 	fault error // why this rank cannot take part; see Tell
@@ -101,9 +101,9 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 		return nil, fmt.Errorf("negative dial timeout %v", cfg.DialTimeout)
 	}
 	var t *Transport
-	prepare := func(m *meet.Meeting) (err error) {
+	prepare := func(ctx context.Context, m *meet.Meeting) (err error) {
 		if t, err = prepare(cfg, m); err == nil && cfg.Prepare != nil {
-			err = cfg.Prepare(t, m)
+			err = cfg.Prepare(ctx, t, m)
 		}
 		return err
 	}

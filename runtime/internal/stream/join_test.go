@@ -41,7 +41,7 @@ func TestBlobsReachAllRanks(t *testing.T) {
 	var blobs [4][][]byte
 	trs, errs := tryJoin(t, 4, func(rank int, c *stream.Config) {
 		c.Blob = []byte{byte(rank), 7}
-		c.Prepare = func(_ *stream.Transport, m *meet.Meeting) error {
+		c.Prepare = func(_ context.Context, _ *stream.Transport, m *meet.Meeting) error {
 			mu.Lock()
 			defer mu.Unlock()
 			prepared++
@@ -151,7 +151,7 @@ func TestMisfitsFailAll(t *testing.T) {
 	t.Run("prepare", func(t *testing.T) {
 		for guilty := range 3 {
 			trs, errs := tryJoin(t, 3, func(rank int, c *stream.Config) {
-				c.Prepare = func(*stream.Transport, *meet.Meeting) error {
+				c.Prepare = func(context.Context, *stream.Transport, *meet.Meeting) error {
 					if rank == guilty {
 						return errors.New("no paper")
 					}
