@@ -52,6 +52,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	c.Prepare = func(ctx context.Context, puts *stream.Transport, m *meet.Meeting) error {
 		return t.prepare(ctx, puts.Reactor(), m)
 	}
+	c.Release = func() { _ = t.self.close() } // nothing is lost
 	err := t.connect(ctx, cfg, c)
 	if err == nil {
 		err = t.leaveNetwork()

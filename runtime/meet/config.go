@@ -62,6 +62,10 @@ type Config struct {
 	// that does not know the number of ranks has the Size 0.
 	Fault error
 
+	// Release, if not nil, is called before this rank connects only to tell a fault. It frees what the
+	// transport has opened, since the rank may lack the descriptor for that connection.
+	Release func()
+
 	// Network is the network between the ranks; nil means TCP. Resolver finds hosts for TCP; nil
 	// means the system's.
 	Network  Network

@@ -43,11 +43,15 @@
 //
 // # Faults
 //
-// A rank may be unable to take part: it cannot open what its transport needs ([Config.Fault]), cannot
-// listen or cannot prepare itself. It tells the rank above it, and so all ranks return an error that
-// names it and its reason. A rank that fails before it has met the others says the reason in its
-// hello. The others hear it if they come within two seconds. A door that is out of descriptors lets
-// ranks in again when others have gone, to tell them.
+// A rank may be unable to take part: it cannot open what its transport needs ([Config.Fault]),
+// cannot listen, cannot connect or cannot prepare itself. It tells the rank above it, and so all
+// ranks return an error that names it and its reason. Ranks that prepare themselves stop. A rank
+// that fails before it has met the others says the reason in its hello. The others hear it if they
+// come within two seconds. A door that is out of descriptors lets ranks in again when others have
+// gone, to tell them.
+//
+// Everything of a transport that can fail is done when all ranks say that they are prepared. What
+// fails later is told by the communicator (package runtime).
 //
 // # Time
 //

@@ -18,6 +18,9 @@ var errUntold = errors.New("nobody has heard why this rank cannot take part")
 // tell says at the rank above this one, or at rank 0 if only rank 0's door is known, that this rank
 // cannot take part because of err. It tries until ctx ends, but not for longer than faultTime.
 func (n *node) tell(ctx context.Context, err error) {
+	if n.cfg.Release != nil {
+		n.cfg.Release()
+	}
 	ctx, cancel := clock.WithTimeoutCause(ctx, n.cfg.Clock, faultTime, errUntold)
 	defer cancel()
 	j := &joiner{n: n, ctx: ctx}

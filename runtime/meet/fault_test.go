@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/runtime/meet/internal/contact"
 )
 
 // A rank that cannot take part tells all others why, wherever it is in the tree, also those that
@@ -204,4 +205,43 @@ func (c *counted) Close() error {
 		c.inside.Add(-1)
 	}
 	return c.Conn.Close()
+}
+
+// A rank that lacks the descriptor for its first connection frees what it has, and tells it.
+func TestRankThatCannotConnect(t *testing.T) {
+	for _, guilty := range []int{1, 9, 20} {
+		both(t, 21, func(t *testing.T, h *hall) {
+			h.edit = func(c *Config) {
+				if c.Rank == guilty {
+					full := &tied{Network: c.Network}
+					c.Network, c.Release = full, func() { full.free.Store(true) }
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			h.all(ctx)
+			h.wg.Wait()
+			require.ErrorIs(t, h.errs[guilty], unix.EMFILE)
+			for rank, err := range h.errs {
+				require.ErrorContains(t, err, unix.EMFILE.Error(), "rank %d", rank)
+				if rank != guilty {
+					require.ErrorContains(t, err, fmt.Sprintf("rank %d: reach ", guilty), "rank %d", rank)
+				}
+				require.Less(t, h.ends[rank], faultTime+time.Second, "rank %d", rank)
+			}
+		})
+	}
+}
+
+// tied is the network of a process that has no descriptor for a connection before free is set.
+type tied struct {
+	Network
+	free atomic.Bool
+}
+
+func (n *tied) Dial(ctx context.Context, addr string) (net.Conn, error) {
+	if !n.free.Load() {
+		return nil, &contact.FinalError{Err: unix.EMFILE}
+	}
+	return n.Network.Dial(ctx, addr)
 }

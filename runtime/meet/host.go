@@ -37,6 +37,7 @@ func (n *node) arrive(a *arrival) error {
 	defer close(a.counts)
 	switch {
 	case h.fault != "" && (h.size == n.cfg.Size || h.size == 0):
+		n.late.told(h.rank)
 		return n.refuse(l, &saidError{h.fault})
 	case h.size != n.cfg.Size:
 		return n.refuse(l, fmt.Errorf("rank %d at %v was told that there are %d ranks, rank %d that there are %d",

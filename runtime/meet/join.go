@@ -119,7 +119,11 @@ func (j *joiner) reach(rank int, addr string) (net.Conn, error) {
 	}
 	conn, err := j.n.cfg.Network.Dial(j.ctx, addr)
 	if err != nil {
-		return nil, fmt.Errorf("reach %s at %s: %w", j.who(), addr, err)
+		err = fmt.Errorf("reach %s at %s: %w", j.who(), addr, err)
+		if contact.IsFinal(err) { // the reason is this rank's own
+			err = j.fault(err)
+		}
+		return nil, err
 	}
 	contact.WatchOver(conn)
 	talk, err := j.introduce(conn)

@@ -13,7 +13,13 @@ import (
 // publish names the transport, unless the caller has. It puts the card before the caller's blob,
 // and runs the caller's Prepare after this transport's.
 func (t *Transport) publish(cfg stream.Config, own *card) stream.Config {
-	theirs := cfg.Prepare
+	theirs, release := cfg.Prepare, cfg.Release
+	cfg.Release = func() {
+		t.release()
+		if release != nil {
+			release()
+		}
+	}
 	cfg.Transport = cmp.Or(cfg.Transport, "mcast")
 	cfg.Blob, cfg.Sparse = append(own.encode(), cfg.Blob...), true
 	cfg.Prepare = func(ctx context.Context, puts *stream.Transport, m *meet.Meeting) error {

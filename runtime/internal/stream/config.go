@@ -58,7 +58,8 @@ type Config struct {
 	// returns only after every rank has done so; an error of one fails all. If Join fails, the
 	// transport is closed.
 	Prepare func(context.Context, *Transport, *meet.Meeting) error
-	Sparse  bool // most puts are signals
+	Release func() // see [meet.Config]
+	Sparse  bool   // most puts are signals
 
 	fault error // why this rank cannot take part; see Tell
 }
@@ -110,7 +111,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	m, l, err := meet.Meet(ctx, meet.Config{
 		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Key: cfg.Key, Encrypt: cfg.Encrypt, Bind: cfg.Bind,
 		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Share: share, Apart: cfg.Apart, Fault: cfg.fault,
-		Transport: cmp.Or(cfg.Transport, "tcp"), Blob: cfg.Blob, Prepare: prepare, Rand: cfg.Rand, Clock: cfg.Clock, Log: cfg.Log,
+		Transport: cmp.Or(cfg.Transport, "tcp"), Blob: cfg.Blob, Prepare: prepare, Release: cfg.Release, Rand: cfg.Rand, Clock: cfg.Clock, Log: cfg.Log,
 	})
 	if err != nil {
 		if t != nil {
