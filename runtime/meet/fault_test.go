@@ -65,7 +65,10 @@ func TestFaultOfARankThatLacksTheSize(t *testing.T) {
 			h.wg.Wait()
 			for rank, err := range h.errs {
 				require.ErrorContains(t, err, "no paper", "rank %d", rank)
-				require.Less(t, h.ends[rank], faultTime+time.Second, "rank %d", rank)
+				if rank != guilty { // it tries to tell the ranks above, and then waits for those below
+					require.Less(t, h.ends[rank], faultTime+time.Second, "rank %d", rank)
+				}
+				require.LessOrEqual(t, h.ends[rank], 2*faultTime+time.Second, "rank %d", rank)
 			}
 		})
 	}
