@@ -71,7 +71,7 @@ func (c *rankCollectiveCmd) Run(ctx context.Context, std command.Stdio) (err err
 	if err != nil {
 		return c.absent(ctx, flags, std, err)
 	}
-	t, err := s.takePart(ctx, &c.seatFlags, progress{})
+	t, err := s.takePart(ctx, &c.seatFlags, command.Progress{})
 	if err != nil || rank != 0 {
 		return err
 	}
