@@ -435,7 +435,8 @@ func (h *Header) QuestionChunks() int {
 // Rotation says how chunks move when every rank r becomes rank r+by, modulo ranks. Chunks move in
 // groups of per chunks, and group i becomes group rotated(ranks, by, i). A group is a block. If all
 // ranks are alike, the vector has one group for each rank instead. Contribution x<k> moves like the
-// chunks that are folded from it. rotated is nil if the chunks cannot move.
+// chunks that are folded from it. If all ranks are alike and the vector has no such groups, it is one
+// group that stays. rotated is nil if the chunks cannot move.
 func (h *Header) Rotation() (per int, rotated func(ranks, by, group int) int) {
 	c := h.Row()
 	switch {
@@ -445,6 +446,8 @@ func (h *Header) Rotation() (per int, rotated func(ranks, by, group int) int) {
 		return h.BlockChunks(), c.Rotated
 	case c.Alike && h.Blocks() == 1 && h.Chunks%h.Ranks == 0:
 		return h.Chunks / h.Ranks, func(ranks, by, group int) int { return (group + by) % ranks }
+	case c.Alike && h.Blocks() == 1:
+		return h.Chunks, func(_, _, group int) int { return group }
 	}
 	return 0, nil
 }

@@ -252,7 +252,11 @@ func (s *speller) write(t tree, depth int) {
 	}
 }
 
-// digests computes and caches the digests of trees.
+// maxDigests bounds the digests that are cached. The trees of reduce-scatter/pairwise have millions of
+// different sub-trees.
+const maxDigests = 1 << 16
+
+// digests computes the digests of trees, and caches some of them.
 type digests struct {
 	*forest
 	of      map[tree][sha256.Size]byte
@@ -299,6 +303,9 @@ func (d *digests) tree(t tree) [sha256.Size]byte {
 		n = 9
 	}
 	sum := sha256.Sum256(text[:n])
+	if len(d.of) >= maxDigests {
+		clear(d.of)
+	}
 	d.of[t] = sum
 	return sum
 }

@@ -28,8 +28,6 @@ var inPlace = Check{
 	prove:   proveInPlace,
 }
 
-const noteInPlace = "input and output may share memory"
-
 func proveInPlace(sub *subject) (string, error) {
 	if firstError(sub, proveContributes) != nil {
 		return "", nil
@@ -38,13 +36,21 @@ func proveInPlace(sub *subject) (string, error) {
 	var o *overlap
 	switch {
 	case err == nil:
-		return noteInPlace, nil
+		return o.note(), nil
 	case !errors.As(err, &o):
 		return "", err
 	case promised[sub.s.Name()].inPlace:
 		return "", sub.failWithout(o.ranks(), o.rank, o.given, o.need, "%s", o.Error())
 	}
-	return "not without a copy or a delayed write: " + o.Error(), nil
+	return o.note(), nil
+}
+
+// note says whether input and output may share memory. A nil overlap says that they may.
+func (o *overlap) note() string {
+	if o == nil {
+		return "input and output may share memory"
+	}
+	return "not without a copy or a delayed write: " + o.Error()
 }
 
 // overlap is a claim of [overlapClaims] that does not hold. Or brings is set: when the given slots
@@ -142,40 +148,43 @@ func (sub *subject) brings(res *fixpoint.Result, p Place) (from int, upon []ir.S
 // overlapClaims claims that each read of a contribution is over when the result in its place is
 // there.
 func overlapClaims(sub *subject) []claim {
-	h := &sub.s.Header
 	var claims []claim
-	reads := make(map[ir.Slot]int)
 	for rank := range sub.s.Programs {
-		rules := sub.s.Programs[rank].Rules
-		clear(reads)
-		for i := range rules {
-			for _, a := range rules[i].Do {
-				if a.Slot.Kind() == ir.KindInput {
-					reads[a.Slot]++
-				}
+		claims = overlapClaimsAt(claims, &sub.s.Header, &sub.s.Programs[rank], func(c ir.Slot) bool { return sub.layout.Slot(rank, c) >= 0 })
+	}
+	return claims
+}
+
+// overlapClaimsAt appends the claims for one rank, of whose chunks occurs reports which occur.
+func overlapClaimsAt(claims []claim, h *ir.Header, p *ir.Program, occurs func(c ir.Slot) bool) []claim {
+	reads := make(map[ir.Slot]int)
+	for i := range p.Rules {
+		for _, a := range p.Rules[i].Do {
+			if a.Slot.Kind() == ir.KindInput {
+				reads[a.Slot]++
 			}
 		}
-		for k := range h.Wanted(rank).All() {
-			c := ir.Chunk(k)
-			if len(reads) == 0 || h.FoldedRanks(k) == 0 || sub.layout.Slot(rank, c) < 0 {
-				continue
-			}
-			x := ir.Input(h.InputOf(k))
-			if reads[x] == 0 || reads[x] == 1 && rank < h.FoldedRanks(k) {
-				continue
-			}
-			given := []ir.Slot{c}
-			for i := range rules {
-				for _, a := range rules[i].Do {
-					if a.Slot != x || a.Op == ir.Fold && a.As == c {
-						continue
-					}
-					need := place(int(a.To), a.Sets())
-					if a.Op == ir.Fold {
-						need.Rank = rank
-					}
-					claims = append(claims, claim{rank: rank, given: given, need: need, asked: x})
+	}
+	for k := range h.Wanted(p.Rank).All() {
+		c := ir.Chunk(k)
+		if len(reads) == 0 || h.FoldedRanks(k) == 0 || !occurs(c) {
+			continue
+		}
+		x := ir.Input(h.InputOf(k))
+		if reads[x] == 0 || reads[x] == 1 && p.Rank < h.FoldedRanks(k) {
+			continue
+		}
+		given := []ir.Slot{c}
+		for i := range p.Rules {
+			for _, a := range p.Rules[i].Do {
+				if a.Slot != x || a.Op == ir.Fold && a.As == c {
+					continue
 				}
+				need := place(int(a.To), a.Sets())
+				if a.Op == ir.Fold {
+					need.Rank = p.Rank
+				}
+				claims = append(claims, claim{rank: p.Rank, given: given, need: need, asked: x})
 			}
 		}
 	}

@@ -1,9 +1,7 @@
 package verify
 
 import (
-	goruntime "runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/schedgen/schedgen/ir"
@@ -68,7 +66,7 @@ func proveIntervals(h ir.Header, maker func() func(rank int) ir.Program, checks 
 			return nil
 		}
 	}
-	report := q.report(checks, v)
+	report := q.report(checks, v, nil)
 	if report != nil {
 		report.Cost = q.cost()
 	}
@@ -121,27 +119,17 @@ func hasIntervals(h ir.Header, maker func() func(rank int) ir.Program) bool {
 // packed or if they have too many intervals.
 func packAll(h *ir.Header, maker func() func(rank int) ir.Program) []packed {
 	packs := make([]packed, h.Ranks)
-	var next, weight atomic.Int64
-	var failed atomic.Bool
-	var workers sync.WaitGroup
-	for range min(goruntime.GOMAXPROCS(0), h.Ranks) {
-		workers.Go(func() {
-			k, program := newPacker(h), maker()
-			for !failed.Load() {
-				rank := int(next.Add(1)) - 1
-				if rank >= h.Ranks {
-					return
-				}
-				p := program(rank)
-				c, ok := k.pack(rank, &p)
-				if packs[rank] = c; !ok || weight.Add(int64(c.weight)) > maxWeight {
-					failed.Store(true)
-				}
-			}
-		})
-	}
-	workers.Wait()
-	if failed.Load() {
+	var weight atomic.Int64
+	ok := eachRank(0, h.Ranks, func() func(rank int) bool {
+		k, program := newPacker(h), maker()
+		return func(rank int) bool {
+			p := program(rank)
+			c, ok := k.pack(rank, &p)
+			packs[rank] = c
+			return ok && weight.Add(int64(c.weight)) <= maxWeight
+		}
+	})
+	if !ok {
 		return nil
 	}
 	return packs

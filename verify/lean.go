@@ -2,6 +2,9 @@ package verify
 
 import (
 	"cmp"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -26,7 +29,7 @@ func RunPrograms(h ir.Header, maker func() func(rank int) ir.Program, names ...s
 }
 
 // RunLean proves a schedule that is never in memory as a whole: one that rotates by one rank, so
-// that rank 0 stands for all, or one in which many chunks move together, so that they are proved
+// that rank 0 stands for all, perhaps without the folds, or one in which many chunks move together, so that they are proved
 // by intervals. The report is nil if the schedule is neither, or if it has a fault, which [Run] can
 // then explain. The error is the same as Run's.
 func RunLean(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
@@ -43,12 +46,37 @@ func RunLean(h ir.Header, maker func() func(rank int) ir.Program, names ...strin
 // IsLean reports whether [RunLean] can probably prove a schedule. It looks at the programs of a few
 // ranks.
 func IsLean(h ir.Header, maker func() func(rank int) ir.Program) bool {
-	return mayRotate(h, maker) || hasIntervals(h, maker)
+	return mayRotate(h, maker) || mayRotateBare(&h, maker) != nil || hasIntervals(h, maker)
+}
+
+// eachRank calls the functions that worker returns for the ranks from … to-1, on all processors, until
+// one returns false. It reports whether none has.
+func eachRank(from, to int, worker func() func(rank int) bool) bool {
+	var next atomic.Int64
+	var failed atomic.Bool
+	var workers sync.WaitGroup
+	for range min(goruntime.GOMAXPROCS(0), to-from) {
+		workers.Go(func() {
+			do := worker()
+			for !failed.Load() {
+				rank := from + int(next.Add(1)) - 1
+				if rank >= to {
+					return
+				}
+				if !do(rank) {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return !failed.Load()
 }
 
 // report returns the report of a schedule without faults, or nil if it has one or if that is not
-// known. v holds the terms, which are as they should be, or is nil if nothing is folded.
-func (q *quotient) report(checks []Check, v *values) *Report {
+// known. v holds the terms, which are as they should be, or is nil if nothing is folded. o says why
+// input and output may not share memory, and is nil if they may.
+func (q *quotient) report(checks []Check, v *values, o *overlap) *Report {
 	h := &q.s.Header
 	report := &Report{Header: *h}
 	notes := make(map[string]string)
@@ -58,11 +86,11 @@ func (q *quotient) report(checks []Check, v *values) *Report {
 		var moved *[2]int
 		notes[rankOrder.Name], m = v.noteRankOrder()
 		notes[position.Name], moved = v.notePosition(h)
-		notes[inPlace.Name] = noteInPlace
-		if m != nil && promise.rankOrder || moved != nil && promise.position {
+		notes[inPlace.Name] = o.note()
+		if m != nil && promise.rankOrder || moved != nil && promise.position || o != nil && promise.inPlace {
 			return nil
 		}
-		report.Terms = v.terms(h, true)
+		report.Terms = v.terms(h, o == nil)
 	}
 	ahead, ok := q.ahead()
 	notes[reuse.Name] = ahead.note()

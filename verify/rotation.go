@@ -1,10 +1,7 @@
 package verify
 
 import (
-	goruntime "runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/numbering"
@@ -33,34 +30,60 @@ import (
 // and the ranks in terms, are shifted by -t. This is exact: the equations of all ranks are P equal
 // copies of the equations that are solved below.
 //
+// Where only the folds of partial results do not rotate, the same holds for the programs without
+// them (see bare.go).
+//
 // All questions of the checks are then asked of rank 0, and a positive answer holds for all ranks.
 // This file decides only questions about slots that need no must-analysis, and reuse. In all other
 // cases, and above all if there is a fault, it leaves the answer to the full checks, which can
 // explain it.
 
-// proveRotation returns the report of a schedule that rotates and for which all checks hold. It
-// makes the programs of all ranks, one after the other, and compares each with the program of rank
-// 0. It keeps the program of rank 0, and one for each goroutine. It returns nil if the schedule does
-// not rotate, if its chunks have no rotation (see ir.Header.Rotation), or if it has a fault.
+// proveRotation returns the report of a schedule that rotates, or whose bare programs rotate (see
+// bare.go), and for which all checks hold. It makes the programs of all ranks, one after the other,
+// and compares each with the program of rank 0. It keeps the program of rank 0, and one for each
+// goroutine. It returns nil if the schedule does not rotate, if its chunks have no rotation (see
+// ir.Header.Rotation), or if it has a fault.
 func proveRotation(h ir.Header, maker func() func(rank int) ir.Program, checks []Check) *Report {
+	if report := proveTurns(h, maker, nil, checks); report != nil {
+		return report
+	}
+	if bare := newBareForm(&h, maker); bare != nil {
+		return proveTurns(h, bare.programs, bare, checks)
+	}
+	return nil
+}
+
+// proveTurns proves a schedule by programs that rotate: its own, or bare ones.
+func proveTurns(h ir.Header, maker func() func(rank int) ir.Program, bare *bareForm, checks []Check) *Report {
 	q := newRotation(h, maker)
 	if q == nil || !q.computeRounds() || !q.wellformed() || !q.once() {
 		return nil
 	}
 	var v *values
+	var o *overlap
 	if h.Folds() {
-		if !q.typed() || !q.readsOnce() {
-			return nil
+		known := q.typed()
+		if known {
+			o, known = q.overlap()
 		}
-		if v = q.values(); v == nil {
+		if known && bare == nil {
+			v = q.values()
+			known = v != nil
+		}
+		if !known {
 			return nil
 		}
 	}
-	report := q.report(checks, v)
-	if report == nil || !rotates(&h, q.per, q.rotated, q.p, maker) {
+	if !rotates(&h, q.per, q.rotated, q.p, maker) {
 		return nil
 	}
-	report.Cost, report.Rotates = q.cost(), true
+	if bare != nil {
+		v = bare.values()
+	}
+	report := q.report(checks, v, o)
+	if report != nil {
+		report.Cost, report.Rotates, report.FoldsApart = q.cost(), true, bare != nil
+	}
 	return report
 }
 
@@ -84,10 +107,7 @@ func mayRotate(h ir.Header, maker func() func(rank int) ir.Program) bool {
 // newRotation returns the equations of rank 0 of a schedule that rotates, or nil if the program of
 // rank 0 shows that it does not, or that it is out of range.
 func newRotation(h ir.Header, maker func() func(rank int) ir.Program) *rotation {
-	if h.Ranks < 2 || h.Ranks > ir.MaxRanks || h.Root != 0 || h.Recovers || h.Chunks > ir.MaxChunks {
-		return nil
-	}
-	per, rotated := h.Rotation()
+	per, rotated := turns(&h)
 	if rotated == nil {
 		return nil
 	}
@@ -101,6 +121,15 @@ func newRotation(h ir.Header, maker func() func(rank int) ir.Program) *rotation 
 		return nil
 	}
 	return rotationOf(s, per, rotated)
+}
+
+// turns returns the rotation of a header that is in range: see [ir.Header.Rotation]. rotated is nil
+// if there is none, or if a root or recovery tells ranks apart.
+func turns(h *ir.Header) (per int, rotated func(ranks, by, group int) int) {
+	if h.Ranks < 2 || h.Ranks > ir.MaxRanks || h.Root != 0 || h.Recovers || h.Chunks < 1 || h.Chunks > ir.MaxChunks {
+		return 0, nil
+	}
+	return h.Rotation()
 }
 
 // inRange reports whether the program of rank 0 is in range if each rank has as many signals and
@@ -303,26 +332,13 @@ func (q *rotation) cost() Cost {
 // because a ring among 65,536 ranks has 2^32 rules.
 func rotates(h *ir.Header, per int, rotated func(ranks, by, group int) int, first *ir.Program, maker func() func(rank int) ir.Program) bool {
 	proto := newComparer(h, per, rotated)
-	var next atomic.Int64 // the last rank that a worker has taken
-	var differ atomic.Bool
-	var workers sync.WaitGroup
-	for range min(goruntime.GOMAXPROCS(0), h.Ranks-1) {
-		workers.Go(func() {
-			c, program := proto, maker()
-			for !differ.Load() {
-				rank := int(next.Add(1))
-				if rank >= h.Ranks {
-					return
-				}
-				p := program(rank)
-				if !c.compare(rank, first, &p) {
-					differ.Store(true)
-				}
-			}
-		})
-	}
-	workers.Wait()
-	return !differ.Load()
+	return eachRank(1, h.Ranks, func() func(rank int) bool {
+		c, program := proto, maker()
+		return func(rank int) bool {
+			p := program(rank)
+			return c.compare(rank, first, &p)
+		}
+	})
 }
 
 // comparer compares a program with the program of the rank that is by further.
@@ -348,9 +364,12 @@ func newComparer(h *ir.Header, per int, rotated func(ranks, by, group int) int) 
 
 // compare reports whether q, the program of rank, is the program p of rank 0, shifted.
 func (c *comparer) compare(rank int, p, q *ir.Program) bool {
-	c.by, c.last = rank, [8]stretch{}
+	c.moveOn(rank)
 	return c.same(p, q)
 }
+
+// moveOn makes c say what slots and ranks become that move on by by.
+func (c *comparer) moveOn(by int) { c.by, c.last = by, [8]stretch{} }
 
 // inOrder reports whether each of groups groups becomes the next one if the ranks move by one. Then
 // a group becomes the one by further if the ranks move by by.

@@ -27,23 +27,64 @@ func (q *rotation) typed() bool {
 	return true
 }
 
-// readsOnce reports whether rank 0 reads each part of its contribution only once, if a result takes
-// the part's place. Then input and output may share memory: see the check in-place.
-func (q *rotation) readsOnce() bool {
-	reads := make(map[ir.Slot]bool)
-	wanted := q.s.Wanted(0)
-	for i := range q.p.Rules {
-		for _, a := range q.p.Rules[i].Do {
-			if a.Slot.Kind() != ir.KindInput || !wanted.Has(a.Slot.Index()) {
-				continue
+// overlap is the check in-place for rank 0: see [subject.overlap]. known is false if the answer takes
+// too much memory. Each slot has one maker, so everything is needed before a slot that stands on the
+// way to it.
+func (q *rotation) overlap() (o *overlap, known bool) {
+	claims := overlapClaimsAt(nil, &q.s.Header, q.p, func(c ir.Slot) bool { return q.numbers.Index(c) >= 0 })
+	var way map[turned]bool
+	for i := range claims {
+		c := &claims[i]
+		if i == 0 || !c.sameGiven(claims[i-1]) {
+			if way = q.wayTo(int32(q.numbers.Index(c.given[0]))); way == nil {
+				return nil, false
 			}
-			if reads[a.Slot] {
-				return false
-			}
-			reads[a.Slot] = true
+		}
+		need := q.here(ir.Action{Op: ir.Put, Slot: c.need.Slot, To: int32(c.need.Rank)})
+		if !way[turned{int32(q.numbers.Index(need)), int32(c.need.Rank)}] {
+			return &overlap{claim: *c}, true
 		}
 	}
-	return true
+	return nil, true
+}
+
+// turned is the slot of rank by that a slot of rank 0 becomes if all ranks move on by by.
+type turned struct{ slot, by int32 }
+
+// maxWay is the largest number of slots that wayTo returns.
+const maxWay = 1 << 20
+
+// wayTo returns all slots that must be set before a slot of rank 0, and the slot itself. It returns
+// nil if they are too many.
+func (q *rotation) wayTo(slot int32) map[turned]bool {
+	type maker struct{ rule, to int32 }
+	makers := make([]maker, len(q.at))
+	for i := range q.rules {
+		for _, d := range q.rules[i].do {
+			for _, id := range q.list(d.sets) {
+				makers[id] = maker{int32(i), max(0, d.to)}
+			}
+		}
+	}
+	way := map[turned]bool{{slot, 0}: true}
+	for todo := []turned{{slot, 0}}; len(todo) > 0; {
+		t := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if q.initial[t.slot] {
+			continue
+		}
+		m := makers[t.slot]
+		by := (t.by - m.to + int32(q.s.Ranks)) % int32(q.s.Ranks)
+		for _, w := range q.list(q.rules[m.rule].when) {
+			if next := (turned{w, by}); !way[next] {
+				if len(way) == maxWay {
+					return nil
+				}
+				way[next], todo = true, append(todo, next)
+			}
+		}
+	}
+	return way
 }
 
 // values returns the terms of all chunks. It returns nil if they are not as they should be, or if

@@ -37,6 +37,9 @@ type Report struct {
 	// Rotates says that the proof of rank 0 covers all ranks, whose programs are its own, shifted
 	// (see [RunLean]).
 	Rotates bool
+	// FoldsApart says that this is so but for the order in which ranks fold, so that the folds of each
+	// rank were examined.
+	FoldsApart bool
 }
 
 // How says in one line how the results were obtained.
@@ -44,8 +47,12 @@ func (r *Report) How() string {
 	if !r.Rotates {
 		return "all ranks were examined, each by itself"
 	}
+	but := ""
+	if r.FoldsApart {
+		but = "; ranks fold in other orders, and the folds of each were examined"
+	}
 	return fmt.Sprintf("rank 0 was proved for all %d ranks: each rank's program is that of rank 0, "+
-		"with all ranks and blocks moved on by the same number", r.Header.Ranks)
+		"with all ranks and blocks moved on by the same number%s", r.Header.Ranks, but)
 }
 
 // Result is the outcome of one check.
