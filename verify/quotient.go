@@ -22,6 +22,8 @@ type quotient struct {
 	members []member
 	turns   bool // rank 0 is the only member and stands for all ranks
 
+	multicasts bool
+
 	rules []qrule // of all members, one member after the other
 	ids   []int32 // the lists of rules: numbers of slots
 
@@ -58,15 +60,19 @@ type qrule struct {
 
 // deed is a put or a fold of slots that are set together.
 type deed struct {
-	to     int32 // the destination of a put, folds for a fold
+	to     int32 // the destination of a put, folds for a fold, casts for a multicast
 	signal bool
 	input  bool // it reads the rank's contribution
 	reads  run  // the other slots that it reads; part of ids
-	sets   run  // part of ids
+	sets   run  // part of ids; a multicast of rank 0 sets slot i by reaching rank i+1
 }
 
-// folds stands for the destination of a deed that is a fold.
-const folds = -1
+// What stands for the destination of a deed that is no put. Only schedules that rotate and fold
+// nothing are proved with multicasts.
+const (
+	folds = -1
+	casts = -2
+)
 
 func (q *quotient) list(r run) []int32 { return q.ids[r.lo:r.hi] }
 
@@ -130,10 +136,22 @@ func filled(n int, v int32) []int32 {
 	return a
 }
 
-// computeRounds computes the rounds, as package fixpoint does. It reports whether every rule fires
-// and every Done slot is set. That is what the check deadlock, and in part the check retire,
-// require.
+// computeRounds computes the rounds if nothing is lost, as package fixpoint does. It reports whether
+// every rule fires and every Done slot is set, also if every multicast is lost. That is what the
+// check deadlock, and in part the check retire, require.
 func (q *quotient) computeRounds() bool {
+	if q.multicasts {
+		if !q.run(true) {
+			return false
+		}
+		q.reset()
+	}
+	return q.run(false)
+}
+
+// run computes the rounds with or without what multicasts bring. It reports whether every rule fires
+// and every Done slot is set.
+func (q *quotient) run(lost bool) bool {
 	missing := make([]int32, len(q.rules))
 	for i := range q.rules {
 		missing[i] = q.rules[i].when.hi - q.rules[i].when.lo
@@ -158,8 +176,13 @@ func (q *quotient) computeRounds() bool {
 			q.rounds[rule] = q.at[id]
 			q.fired = append(q.fired, rule)
 			for _, d := range q.rules[rule].do {
+				if lost && d.to == casts {
+					continue
+				}
 				for _, to := range q.list(d.sets) {
-					q.received[to]++
+					if d.to != casts {
+						q.received[to]++
+					}
 					switch {
 					case q.at[to] >= 0:
 					case d.to == folds:
@@ -188,6 +211,17 @@ func (q *quotient) computeRounds() bool {
 		}
 	}
 	return len(q.fired) == len(q.rules)
+}
+
+// reset forgets what run has computed.
+func (q *quotient) reset() {
+	for id := range q.at {
+		q.at[id], q.received[id] = -1, 0
+	}
+	for rule := range q.rounds {
+		q.rounds[rule] = -1
+	}
+	q.fired = q.fired[:0]
 }
 
 // wellformed reports whether the schedule meets these conditions: no rank puts to itself; no rank
@@ -246,7 +280,8 @@ func (q *quotient) givenAll(m *member, given []int32, awaited, read []bool) bool
 				}
 			}
 			for _, id := range q.list(d.reads) {
-				awaited[id], read[id] = true, true
+				awaited[id] = awaited[id] || d.to != casts
+				read[id] = true
 				switch {
 				case !q.initial[id] && given[id] != rule:
 					return false // it may be implied
@@ -392,10 +427,13 @@ func (q *quotient) must(seeds []runs) (rules, done []runs) {
 		rules[rule], visited[rule] = set, true
 		for _, d := range q.rules[rule].do {
 			came := set
-			if q.turns && d.to != folds {
+			if q.turns && d.to > 0 {
 				came = set.shifted(int32(q.s.Ranks)-d.to, int32(q.s.Ranks))
 			}
-			for _, to := range q.list(d.sets) {
+			for i, to := range q.list(d.sets) {
+				if d.to == casts {
+					came = set.shifted(int32(q.s.Ranks)-int32(i+1), int32(q.s.Ranks))
+				}
 				switch {
 				case q.initial[to]:
 					continue
@@ -437,13 +475,17 @@ func (q *quotient) ahead() (ahead runAhead, ok bool) {
 		var flow *[2]int
 		for _, rule := range q.fired {
 			for _, d := range q.rules[rule].do {
-				if d.to == folds || rules[rule].has(d.to) {
+				to := d.to
+				if to == casts { // by rank 0
+					to = rules[rule].firstMissing(1, all.hi)
+				}
+				if to == folds || to == all.hi || rules[rule].has(to) {
 					continue
 				}
 				if n++; d.signal {
 					flag = true
 				} else if flow == nil {
-					flow = &[2]int{q.memberOf(rule).rank, int(d.to)}
+					flow = &[2]int{q.memberOf(rule).rank, int(to)}
 				}
 			}
 		}

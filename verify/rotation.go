@@ -117,7 +117,7 @@ func newRotation(h ir.Header, maker func() func(rank int) ir.Program) *rotation 
 		s.Programs[rank].Rank = rank
 	}
 	s.Programs[0] = first
-	if !plain(&first) || !inRange(s) {
+	if !plain(&first, h.Folds()) || !inRange(s) {
 		return nil
 	}
 	return rotationOf(s, per, rotated)
@@ -158,8 +158,9 @@ func inRange(s *ir.Schedule) bool {
 	return ir.Validate(t) == nil
 }
 
-// plain reports whether a program only puts and folds, without repairs and requests.
-func plain(p *ir.Program) bool {
+// plain reports whether a program only puts, multicasts and folds, without repairs and requests, and
+// does not multicast in a schedule that folds.
+func plain(p *ir.Program, folding bool) bool {
 	if !p.Recovery.IsNone() || p.Requests() != nil {
 		return false
 	}
@@ -168,7 +169,7 @@ func plain(p *ir.Program) bool {
 			return false
 		}
 		for _, a := range p.Rules[i].Do {
-			if a.Op != ir.Put && a.Op != ir.Fold {
+			if a.Op == ir.Mcast && folding {
 				return false
 			}
 		}
@@ -203,6 +204,9 @@ func rotationOf(s *ir.Schedule, per int, rotated func(ranks, by, group int) int)
 		named = append(named, q.p.Rules[i].When...)
 		for _, a := range q.p.Rules[i].Do {
 			named = append(named, q.here(a))
+			if a.Op == ir.Mcast {
+				named, q.multicasts = q.others(named, a.Slot), true
+			}
 			if a.Slot.Kind() == ir.KindChunk || a.Slot.Kind() == ir.KindValue {
 				named = append(named, a.Slot)
 			}
@@ -274,6 +278,9 @@ func (q *rotation) deed(of []ir.Action) deed {
 	if of[0].Op == ir.Fold {
 		d.to = folds
 	}
+	if of[0].Op == ir.Mcast {
+		d.to = casts
+	}
 	from := len(q.ids)
 	for _, a := range of {
 		switch a.Slot.Kind() {
@@ -284,10 +291,23 @@ func (q *rotation) deed(of []ir.Action) deed {
 		}
 	}
 	d.reads = q.noted(from)
+	if d.to == casts {
+		d.sets = q.note(q.others(nil, of[0].Slot))
+		return d
+	}
 	from = len(q.ids)
 	q.ids = append(q.ids, int32(q.numbers.Index(q.here(of[0]))))
 	d.sets = q.noted(from)
 	return d
+}
+
+// others appends the slots of rank 0 that ranks -1, -2 … set if each multicasts the chunk that chunk
+// slot of rank 0 becomes.
+func (q *rotation) others(to []ir.Slot, slot ir.Slot) []ir.Slot {
+	for by := 1; by < q.s.Ranks; by++ {
+		to = append(to, ir.Chunk(q.back(slot.Index(), int32(by))))
+	}
+	return to
 }
 
 // here returns the slot of rank 0 that the action of rank -To sets. For a fold it is a slot of rank
@@ -309,21 +329,20 @@ func (q *rotation) back(k int, by int32) int {
 // cost returns the cost of all ranks, see costOf.
 func (q *rotation) cost() Cost {
 	c := Cost{Rounds: q.last()}
-	own, peers := tally{}, make(map[int32]bool)
+	peers := make(map[int32]bool)
 	for i := range q.p.Rules {
 		for _, a := range q.p.Rules[i].Do {
 			c.count(a)
-			own.send(a)
 			if a.Op == ir.Put {
 				peers[a.To] = true
 			}
 		}
 	}
-	for _, n := range []*int{&c.Puts, &c.Chunks, &c.Signals} {
+	for _, n := range []*int{&c.Puts, &c.Chunks, &c.Mcasts, &c.Signals} {
 		*n *= q.s.Ranks
 	}
-	c.Messages = c.Puts + c.Signals
-	c.Bytes = inBlocks(q.s, c.Chunks)
+	c.Messages = c.Puts + c.Mcasts + c.Signals
+	c.Bytes = inBlocks(q.s, c.Chunks+c.Mcasts)
 	c.MaxOut, c.MaxIn = len(peers), len(peers)
 	return c
 }

@@ -230,6 +230,18 @@ func withAck(h ir.Header, of programs) (ir.Header, programs) {
 	}
 }
 
+// withMcasts also multicasts each block.
+func withMcasts(h ir.Header, of programs) (ir.Header, programs) {
+	per := h.Chunks / h.Ranks
+	return h, func(rank int) ir.Program {
+		p := of(rank)
+		for _, c := range ofBlock(per, rank) {
+			p.Rules[0].Do = append(p.Rules[0].Do, ir.McastOf(c))
+		}
+		return p
+	}
+}
+
 func rotations(ranks, per int) map[string]func() (ir.Header, programs) {
 	return map[string]func() (ir.Header, programs){
 		"ring":         func() (ir.Header, programs) { return allgatherRing(ranks, per) },
@@ -237,6 +249,7 @@ func rotations(ranks, per int) map[string]func() (ir.Header, programs) {
 		"linear":       func() (ir.Header, programs) { return alltoallLinear(ranks, per, false) },
 		"pairwise":     func() (ir.Header, programs) { return alltoallLinear(ranks, per, true) },
 		"acknowledged": func() (ir.Header, programs) { return withAck(allgatherRing(ranks, per)) },
+		"multicasts":   func() (ir.Header, programs) { return withMcasts(allgatherRing(ranks, per)) },
 
 		"allreduce ring":           func() (ir.Header, programs) { return allreduceRing(ranks, per) },
 		"reduce-scatter linear":    func() (ir.Header, programs) { return reduceScatterLinear(ranks, per) },
@@ -320,7 +333,7 @@ func TestMutantsOfRotations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks, per := rapid.IntRange(2, 7).Draw(t, "ranks"), rapid.IntRange(1, 2).Draw(t, "chunks a block")
 		made := rotations(ranks, per)[rapid.SampledFrom([]string{
-			"ring", "bruck", "linear", "pairwise", "acknowledged", "allreduce ring", "reduce-scatter linear", "reduce-scatter circulant",
+			"ring", "bruck", "linear", "pairwise", "acknowledged", "multicasts", "allreduce ring", "reduce-scatter linear", "reduce-scatter circulant",
 		}).Draw(t, "algorithm")]
 		h, of := made()
 		all := rapid.Bool().Draw(t, "all ranks")
