@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -24,7 +25,7 @@ type jobs struct {
 // ends of the range of ranks alone: the number of ranks bounds roots and hosts, and sizes grow with
 // it.
 func (j *jobs) check() error {
-	for _, j.params.Ranks = range []int{j.ranks.lo, j.ranks.hi} {
+	for _, j.params.Ranks = range slices.Compact([]int{j.ranks.lo, j.ranks.hi}) {
 		spec, err := schedule.New(j.name, j.params)
 		if _, refused := errors.AsType[*schedule.Refusal](err); refused && j.len() > 1 {
 			continue

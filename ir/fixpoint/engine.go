@@ -35,6 +35,8 @@ func newEngine(s *ir.Schedule, l *Layout, w *Waiters, m Model) *engine {
 		causes:  filled(l.Slots(), -1),
 		rules:   filled(l.Rules(), -1),
 		missing: make([]int32, l.Rules()),
+		queue:   make([]int32, 0, l.Slots()),
+		fired:   make([]int32, 0, l.Rules()),
 		cast:    filled(l.Casts(), castNobody),
 	}
 	if len(m.Without) > 0 {
