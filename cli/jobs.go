@@ -47,10 +47,16 @@ const maxRead = 1 << 34
 // isLean reports whether an algorithm can probably be proved without being built.
 func isLean(s *schedule.Spec) bool {
 	rules, actions := s.SizeAbout(maxRead)
-	return max(rules, actions) <= maxRead && verify.IsLean(s.Header(), func() func(rank int) ir.Program {
+	if max(rules, actions) > maxRead {
+		return false
+	}
+	if most := max(rules, actions); !hasProgram(s, 0, maxProgram) && (most > maxSize || !hasProgram(s, 0, maxSize)) {
+		return false // the first program is the largest of some algorithms, and is made whole
+	}
+	return verify.IsLean(s.Header(), func() func(rank int) ir.Program {
 		program := s.Maker()
 		return func(rank int) ir.Program {
-			if rules, actions := s.SizeOf(rank, maxProgram); max(rules, actions) > maxProgram {
+			if !hasProgram(s, rank, maxProgram) {
 				return ir.Program{Rank: -1} // none of a lean schedule
 			}
 			return program(rank)
@@ -58,7 +64,14 @@ func isLean(s *schedule.Spec) bool {
 	})
 }
 
-// maxProgram is the largest number of rules, or of actions, of a program of a lean schedule.
+// hasProgram reports whether rank's program has at most most rules, and at most as many actions.
+func hasProgram(s *schedule.Spec, rank int, most int64) bool {
+	rules, actions := s.SizeOf(rank, most)
+	return max(rules, actions) <= most
+}
+
+// maxProgram is the largest number of rules, or of actions, of the programs of a lean schedule, but
+// perhaps that of rank 0.
 const maxProgram = 1 << 22
 
 // specs yields the parameters of all schedules of an algorithm.

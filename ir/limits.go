@@ -9,11 +9,13 @@ const (
 	MaxChunks = 1 << 28 // chunks of all blocks; an alltoall among 16,384 ranks has as many
 	// signals of one rank: enough for a flag from every rank and a request for each of 2^20 chunks
 	MaxSignals = 1 << 22
-	MaxValues  = 1 << 22   // partial results of one rank
-	MaxParam   = 1<<30 - 1 // the value of a parameter
-	MaxAfter   = 1 << 20   // Rule.After
-	MaxParams  = 16        // parameters of an algorithm
-	MaxName    = 64        // bytes in the name of an algorithm or a parameter
+	// partial results of one rank: in a reduce-scatter/star among 4,096 ranks, rank 0 folds as many
+	// contributions of 4,096 chunks
+	MaxValues = 1 << 25
+	MaxParam  = 1<<30 - 1 // the value of a parameter
+	MaxAfter  = 1 << 20   // Rule.After
+	MaxParams = 16        // parameters of an algorithm
+	MaxName   = 64        // bytes in the name of an algorithm or a parameter
 	// ranks that a rank asks in turn; more would delay the last one, which certainly has the chunk
 	MaxAsk = 16
 

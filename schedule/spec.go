@@ -114,6 +114,9 @@ func (s *Spec) Maker() func(rank int) ir.Program {
 		if rank < 0 || rank >= s.params.Ranks {
 			return ir.Program{Rank: rank}
 		}
+		if m.acts == nil {
+			m.arena(s.sizeOf(s.node(rank))) // the first program may be the largest
+		}
 		return writeIn(m, s.node(rank), s.alg.write)
 	}
 }

@@ -97,16 +97,14 @@ func foldsAlike(h *ir.Header) bool {
 }
 
 // hasIntervals reports whether the programs of a few ranks have so few intervals that those of all
-// ranks are probably not too many.
+// ranks are probably not too many. It leaves out rank 0, whose program may be much larger than any
+// other.
 func hasIntervals(h ir.Header, maker func() func(rank int) ir.Program) bool {
 	if !fitsIntervals(&h) {
 		return false
 	}
 	program, k := maker(), newPacker(&h)
-	for _, rank := range []int{0, 1, h.Ranks / 2, h.Ranks - 1} {
-		if rank >= h.Ranks {
-			continue
-		}
+	for _, rank := range []int{min(1, h.Ranks-1), h.Ranks / 2, h.Ranks - 1} {
 		p := program(rank)
 		if c, ok := k.pack(rank, &p); !ok || c.weight > maxWeight/h.Ranks {
 			return false

@@ -107,7 +107,7 @@ func mayRotate(h ir.Header, maker func() func(rank int) ir.Program) bool {
 // newRotation returns the equations of rank 0 of a schedule that rotates, or nil if the program of
 // rank 0 shows that it does not, or that it is out of range.
 func newRotation(h ir.Header, maker func() func(rank int) ir.Program) *rotation {
-	per, rotated := turns(&h)
+	per, rotated := turns(&h, maker)
 	if rotated == nil {
 		return nil
 	}
@@ -123,13 +123,37 @@ func newRotation(h ir.Header, maker func() func(rank int) ir.Program) *rotation 
 	return rotationOf(s, per, rotated)
 }
 
-// turns returns the rotation of a header that is in range: see [ir.Header.Rotation]. rotated is nil
-// if there is none, or if a root or recovery tells ranks apart.
-func turns(h *ir.Header) (per int, rotated func(ranks, by, group int) int) {
+// turns returns the rotation of a schedule whose header is in range: see [ir.Header.Rotation]. rotated
+// is nil if there is none, if a root or recovery tells ranks apart, or if the first and the last rank
+// after rank 0 show that the schedule does not rotate. The program of rank 0 may be very large then.
+func turns(h *ir.Header, maker func() func(rank int) ir.Program) (per int, rotated func(ranks, by, group int) int) {
 	if h.Ranks < 2 || h.Ranks > ir.MaxRanks || h.Root != 0 || h.Recovers || h.Chunks < 1 || h.Chunks > ir.MaxChunks {
 		return 0, nil
 	}
-	return h.Rotation()
+	if per, rotated = h.Rotation(); rotated == nil {
+		return 0, nil
+	}
+	c, program := newComparer(h, per, rotated), maker()
+	var to []int32
+	first := program(1)
+	eachPut(&first, func(a *ir.Action) bool {
+		to = append(to, a.To)
+		return true
+	})
+	last := program(h.Ranks - 1)
+	c.moveOn(h.Ranks - 2)
+	alike := eachPut(&last, func(a *ir.Action) bool {
+		if len(to) == 0 {
+			return false
+		}
+		was := to[0]
+		to = to[1:]
+		return a.To == c.to(&ir.Action{Op: ir.Put, To: was})
+	})
+	if !alike || len(to) > 0 {
+		return 0, nil
+	}
+	return per, rotated
 }
 
 // inRange reports whether the program of rank 0 is in range if each rank has as many signals and
