@@ -28,7 +28,8 @@ import (
 // back, for slot σ^-t(x) of rank 0, which rank -t sets by the same rule. So the equations of rank 0
 // are closed if "put x @t" is read as "set σ^-t(x) here", and if the sets of ranks that go with it,
 // and the ranks in terms, are shifted by -t. This is exact: the equations of all ranks are P equal
-// copies of the equations that are solved below.
+// copies of the equations that are solved below. A multicast is a put to each other rank, but one
+// that may be lost.
 //
 // Where only the folds of partial results do not rotate, the same holds for the programs without
 // them (see bare.go).
