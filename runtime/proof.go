@@ -49,7 +49,7 @@ func proved(s *machine.Schedule) (verify.Terms, error) {
 		return none, fmt.Errorf("%s: it was changed after machine.Of", s.Header.Name())
 	}
 	p := proofs.entry(digest)
-	p.once.Do(func() { p.terms, p.err = prove(s.Source) })
+	p.once.Do(func() { p.terms, p.err = verify.Prove(s.Source) })
 	return p.terms, p.err
 }
 
@@ -68,7 +68,7 @@ func ownTerms(spec *schedule.Spec) (terms verify.Terms, digest uint64, err error
 		return terms, digest, nil
 	}
 	p := proofs.entry(digest)
-	p.once.Do(func() { p.terms, p.err = prove(s) })
+	p.once.Do(func() { p.terms, p.err = spec.Prove() })
 	if p.err == nil && spec.RankOrder() && !p.terms.RankOrder {
 		return terms, 0, fmt.Errorf("%s does not fold in the order of the ranks, as it was registered to", s.Name())
 	}
@@ -87,25 +87,4 @@ func (c *proofCache) entry(digest uint64) *proof {
 		c.by[digest] = p
 	}
 	return p
-}
-
-// prove runs all checks.
-func prove(s *ir.Schedule) (verify.Terms, error) {
-	report, err := verify.Run(s)
-	if err != nil {
-		return verify.Terms{}, err
-	}
-	var failed []error
-	for _, res := range report.Results {
-		if res.Err != nil {
-			failed = append(failed, res.Err)
-		}
-	}
-	switch len(failed) {
-	case 0:
-		return report.Terms, nil
-	case 1:
-		return verify.Terms{}, fmt.Errorf("%s does not verify: %w", s.Name(), failed[0])
-	}
-	return verify.Terms{}, fmt.Errorf("%s does not verify: %w, and %d other checks fail", s.Name(), failed[0], len(failed)-1)
 }

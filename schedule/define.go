@@ -11,6 +11,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule/build"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // Definition is an algorithm of a program's own, written with package build.
@@ -72,7 +73,10 @@ func Register(d Definition) error {
 	a := Algorithm{
 		Name: d.Name, Collective: d.Collective, Summary: d.Summary, Messages: d.Messages,
 		Params: slices.Clone(d.Params), Paper: d.Paper, RankOrder: d.RankOrder,
-		relays: true, build: d.Build, unproved: !d.Unverified, unlisted: d.Unlisted, chunks: d.Chunks,
+		relays: true, build: d.Build, unlisted: d.Unlisted, chunks: d.Chunks,
+	}
+	if !d.Unverified {
+		a.prove = verify.Prove
 	}
 	if a.Paper == "" {
 		a.Paper = "ours"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule/build"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // The collectives: names of rows of [ir.Collectives].
@@ -64,8 +65,10 @@ type Algorithm struct {
 	overlay func(ranks int) Overlay // nil unless rootless
 
 	// build writes the schedule of all ranks, in place of all functions above: see [Register].
-	build    func(*build.Builder)
-	unproved bool // the schedules are not proved by tests of ours
+	build func(*build.Builder)
+	// prove proves a schedule before its first use; nil: our tests have proved it. Only Register sets
+	// it, so that programs without algorithms of their own do not link package verify.
+	prove    func(*ir.Schedule) (verify.Terms, error)
 	unlisted bool // see Definition.Unlisted
 }
 

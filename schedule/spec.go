@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/schedgen/schedgen/ir"
+	"github.com/schedgen/schedgen/verify"
 )
 
 // Spec is an algorithm whose parameters are checked and complete. It is immutable and safe for
@@ -60,7 +61,11 @@ func (s *Spec) Registered() bool { return s.built != nil }
 
 // Unverified reports whether communicators may use the schedule without a proof: tests have proved
 // the built-in algorithms, and a Definition may say so.
-func (s *Spec) Unverified() bool { return !s.alg.unproved }
+func (s *Spec) Unverified() bool { return s.alg.prove == nil }
+
+// Prove returns the terms under which the schedule folds, or why it is wrong. Unverified must not
+// hold.
+func (s *Spec) Prove() (verify.Terms, error) { return s.alg.prove(s.Schedule()) }
 
 // Algorithm returns the algorithm's description.
 func (s *Spec) Algorithm() Algorithm { return s.alg }

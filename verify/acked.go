@@ -5,7 +5,7 @@ package verify
 var acked = Check{
 	Name:    "acked",
 	Summary: "if the root (or rank 0 if there is none) waits for acknowledgements, it returns only when every rank has every chunk that it wants",
-	scope:   acknowledged,
+	scope:   &acknowledged,
 	prove:   proveAcked,
 }
 

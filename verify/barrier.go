@@ -7,7 +7,7 @@ import "github.com/schedgen/schedgen/ir"
 var barrier = Check{
 	Name:    "barrier",
 	Summary: "no rank leaves before every rank has entered",
-	scope:   everyBarrier,
+	scope:   &everyBarrier,
 	prove:   proveBarrier,
 }
 

@@ -7,7 +7,7 @@ import "fmt"
 var contributes = Check{
 	Name:    "contributes",
 	Summary: "each result is folded from exactly the contributions that its collective names, each once",
-	scope:   everyFold,
+	scope:   &everyFold,
 	prove:   proveContributes,
 }
 

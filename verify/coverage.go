@@ -9,7 +9,7 @@ package verify
 var coverage = Check{
 	Name:    "coverage",
 	Summary: "every rank gets every chunk that it wants whichever multicasts are lost, and returns only when it has them",
-	scope:   everyMessage,
+	scope:   &everyMessage,
 	prove:   proveCoverage,
 }
 

@@ -5,7 +5,7 @@ package verify
 var deadlock = Check{
 	Name:    "deadlock",
 	Summary: "every rank returns: no rank waits for ever",
-	scope:   everySchedule,
+	scope:   &everySchedule,
 	prove:   proveDeadlock,
 }
 

@@ -9,14 +9,14 @@ import (
 	"github.com/schedgen/schedgen/ir/dag"
 )
 
-// foreignBarrier are the checks of the schedule of signals that represents a barrier.
-var foreignBarrier = []string{barrier.Name, reuse.Name}
+// foreignBarrier returns the names of the checks of the schedule of signals that represents a barrier.
+func foreignBarrier() []string { return []string{barrier.Name, reuse.Name} }
 
 // runBarrier turns the graph into a schedule of signals, one for each receive, and adds the results
 // of its checks to the report. It runs no check if an earlier check has failed.
 func (f *foreign) runBarrier(report *Report, failed string) {
 	if failed != "" {
-		for _, name := range foreignBarrier {
+		for _, name := range foreignBarrier() {
 			report.Results = append(report.Results, notRun(name, failed))
 		}
 		return
@@ -25,7 +25,7 @@ func (f *foreign) runBarrier(report *Report, failed string) {
 	if err == nil {
 		sig := &signals{f, waits}
 		var sub *Report
-		if sub, err = Run(sig.Schedule(report.Header), foreignBarrier...); err == nil {
+		if sub, err = Run(sig.Schedule(report.Header), foreignBarrier()...); err == nil {
 			for _, res := range sub.Results {
 				res.Err = sig.named(res.Err)
 				if res.Check == barrier.Name && res.Err == nil {

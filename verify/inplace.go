@@ -24,7 +24,7 @@ import (
 var inPlace = Check{
 	Name:    "in-place",
 	Summary: "a note, or a proof if the algorithm promises it: no rank gets a result before its contribution has been read, so the two may share memory",
-	scope:   everyFold,
+	scope:   &everyFold,
 	prove:   proveInPlace,
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // byHalving are algorithms whose default chunks move in company.
@@ -20,15 +19,15 @@ var byHalving = []string{"allreduce/halving", "reduce/halving", "reduce-scatter/
 // TestIntervalsGiveWhatSlotsGive compares proofs by intervals with proofs by slots, word for word,
 // for all algorithms.
 func TestIntervalsGiveWhatSlotsGive(t *testing.T) {
-	for _, alg := range schedule.Algorithms() {
+	for _, alg := range Algorithms() {
 		t.Run(alg.Name, func(t *testing.T) {
 			proved := 0
 			for _, ranks := range heavy.Or([]int{1, 2, 5, 8}, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 23, 32}) {
-				for _, p := range []schedule.Params{
+				for _, p := range []Params{
 					{Ranks: ranks}, {Ranks: ranks, Chunks: 3}, {Ranks: ranks, Chunks: 2*ranks + 1},
 					{Ranks: ranks, Root: ranks / 3}, {Ranks: ranks, Root: ranks - 1, Chunks: 5}, {Ranks: ranks, Hosts: 1 + ranks/3},
 				} {
-					spec, err := schedule.New(alg.Name, p)
+					spec, err := NewSpec(alg.Name, p)
 					if err != nil {
 						continue
 					}
@@ -44,7 +43,7 @@ func TestIntervalsGiveWhatSlotsGive(t *testing.T) {
 					require.Equal(t, full, report, "%+v", p)
 				}
 			}
-			if !strings.Contains(alg.Name, "mcast") && alg.Row().Blocks != nil && alg.Row().Question == 0 && alg.Row().Inputs == nil {
+			if !strings.Contains(alg.Name, "mcast") && alg.Row.Blocks != nil && alg.Row.Question == 0 && alg.Row.Inputs == nil {
 				require.Positive(t, proved)
 			}
 		})
@@ -61,7 +60,7 @@ func TestMutantsByIntervals(t *testing.T) {
 			"allreduce/halving", "reduce/halving", "reduce-scatter/halving", "allreduce/circulant", "reduce/chain", "bcast/scatter-allgather", "scatter/binomial",
 		}).Draw(t, "algorithm")
 		ranks := rapid.IntRange(2, 9).Draw(t, "ranks")
-		spec, err := schedule.New(name, schedule.Params{Ranks: ranks, Chunks: rapid.SampledFrom([]int{0, 2, 5}).Draw(t, "chunks")})
+		spec, err := NewSpec(name, Params{Ranks: ranks, Chunks: rapid.SampledFrom([]int{0, 2, 5}).Draw(t, "chunks")})
 		require.NoError(t, err)
 		m := &mutant{clone(spec.Schedule()), rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))}
 		if rapid.Bool().Draw(t, "mutate") {

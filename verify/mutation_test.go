@@ -12,19 +12,18 @@ import (
 
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // tiny returns good schedules small enough for the dumb checker.
 func tiny(t testing.TB) []*ir.Schedule {
 	var all []*ir.Schedule
-	for _, alg := range schedule.Algorithms() {
+	for _, alg := range Algorithms() {
 		for ranks := 1; ranks <= 6; ranks++ {
-			for _, p := range []schedule.Params{
+			for _, p := range []Params{
 				{Ranks: ranks}, {Ranks: ranks, Degree: 2}, {Ranks: ranks, FanIn: 2, FanOut: 1}, {Ranks: ranks, Root: ranks / 2, Chunks: 2},
 				{Ranks: ranks, Hosts: 1 + ranks/3}, {Ranks: ranks, Root: ranks - 1, Chunks: 1, Hosts: 2},
 			} {
-				spec, err := schedule.New(alg.Name, p)
+				spec, err := NewSpec(alg.Name, p)
 				if err != nil {
 					continue
 				}
@@ -219,7 +218,7 @@ func TestMutantsKeepTheirChecks(t *testing.T) {
 // algorithm's name and under one that promises nothing.
 func TestForgottenAcksAreFound(t *testing.T) {
 	for ranks := 2; ranks <= 17; ranks++ {
-		spec, err := schedule.New("bcast/mcast-acktree", schedule.Params{Ranks: ranks})
+		spec, err := NewSpec("bcast/mcast-acktree", Params{Ranks: ranks})
 		require.NoError(t, err)
 		for _, name := range []string{"mcast-acktree", "of-mine"} {
 			s := clone(spec.Schedule())

@@ -12,7 +12,7 @@ import (
 var once = Check{
 	Name:    "once",
 	Summary: "without losses, no rank gets by put a chunk twice, or one that it holds or folds; no repair or answer puts a chunk twice; without multicasts, each wanted chunk comes exactly once",
-	scope:   everyMessage,
+	scope:   &everyMessage,
 	prove:   proveOnce,
 }
 

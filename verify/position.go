@@ -9,7 +9,7 @@ import (
 var position = Check{
 	Name:    "position",
 	Summary: "a note, or a proof if the algorithm promises it: every part of the vector has the same tree, so a result does not depend on its position or on the length of the vector",
-	scope:   everyFold,
+	scope:   &everyFold,
 	prove:   provePosition,
 }
 

@@ -8,31 +8,30 @@ import (
 
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // TestPromisesAreThoseOfTheAlgorithms compares what this package says of algorithms by name with
 // their registry and with their schedules. An algorithm promises what always holds.
 func TestPromisesAreThoseOfTheAlgorithms(t *testing.T) {
 	known := map[string]bool{}
-	for _, alg := range schedule.Algorithms() {
+	for _, alg := range Algorithms() {
 		known[alg.Name] = true
-		require.Equal(t, alg.Acknowledged(), promised[alg.Name].acked, alg.Name)
-		row := alg.Row()
+		require.Equal(t, alg.Acked, promised[alg.Name].acked, alg.Name)
+		row := alg.Row
 		if row.Inputs == nil {
 			continue
 		}
-		want := promise{acked: alg.Acknowledged(), rankOrder: true, position: true, inPlace: true}
+		want := promise{acked: alg.Acked, rankOrder: true, position: true, inPlace: true}
 		for ranks := 2; ranks <= 17; ranks++ {
 			if ranks > 9 && ranks != 13 && ranks != 16 && !heavy.Tests() {
 				continue
 			}
-			for _, p := range []schedule.Params{
+			for _, p := range []Params{
 				{Ranks: ranks}, {Ranks: ranks, Root: ranks / 3}, {Ranks: ranks, Root: ranks - 1, Chunks: 3},
 				{Ranks: ranks, Chunks: 2 * ranks}, {Ranks: ranks, Degree: 2}, {Ranks: ranks, Degree: 4},
 				{Ranks: ranks, Hosts: 1 + ranks/3}, {Ranks: ranks, Hosts: 2, Chunks: 2},
 			} {
-				spec, err := schedule.New(alg.Name, p)
+				spec, err := NewSpec(alg.Name, p)
 				if err != nil {
 					continue
 				}
@@ -62,12 +61,12 @@ func TestAlgorithmsThatFoldOneTree(t *testing.T) {
 			continue
 		}
 		digests := map[string]string{}
-		for _, alg := range schedule.Algorithms() {
+		for _, alg := range Algorithms() {
 			if alg.Tree == "" {
 				continue
 			}
 			for _, chunks := range []int{0, 1, 2, 7} {
-				spec, err := schedule.New(alg.Name, schedule.Params{Ranks: ranks, Chunks: chunks})
+				spec, err := NewSpec(alg.Name, Params{Ranks: ranks, Chunks: chunks})
 				require.NoError(t, err)
 				report, err := Run(spec.Schedule())
 				require.NoError(t, err)

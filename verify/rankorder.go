@@ -5,7 +5,7 @@ import "fmt"
 var rankOrder = Check{
 	Name:    "rank-order",
 	Summary: "a note, or a proof if the algorithm promises it: contributions are folded in the order of ranks, so operations need not commute",
-	scope:   everyFold,
+	scope:   &everyFold,
 	prove:   proveRankOrder,
 }
 

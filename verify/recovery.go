@@ -23,7 +23,7 @@ import (
 var recovery = Check{
 	Name:    "recovery",
 	Summary: "a rank that lacks a chunk of a lost multicast can ask a rank that has or will have it; every report that a rank waits for is sent, and reports climb to the root; puts that yield to the multicast bring everything without it; only puts of signals are sent twice",
-	scope:   recovering,
+	scope:   &recovering,
 	prove:   proveRecovery,
 }
 

@@ -10,7 +10,7 @@ import "github.com/schedgen/schedgen/ir"
 var retire = Check{
 	Name:    "retire",
 	Summary: "once a rank's done slots are set, all its rules have fired, except those that answer requests, and its repairs are called off",
-	scope:   everySchedule,
+	scope:   &everySchedule,
 	prove:   proveRetire,
 }
 

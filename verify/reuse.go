@@ -30,7 +30,7 @@ import (
 var reuse = Check{
 	Name:    "reuse",
 	Summary: "in operations back to back, no signal is set before that of an earlier operation is consumed; tells how far ranks may be apart",
-	scope:   everySchedule,
+	scope:   &everySchedule,
 	prove:   proveReuse,
 }
 

@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/schedgen/schedgen/schedule"
 )
 
 const universe = 24
@@ -50,7 +48,7 @@ func TestRunsAreSets(t *testing.T) {
 // TestWindowsSeeEveryMark lets the sets outgrow a small limit. Every mark must still be examined
 // exactly once, with the same answer.
 func TestWindowsSeeEveryMark(t *testing.T) {
-	spec, err := schedule.New("barrier/dissemination", schedule.Params{Ranks: 40, Degree: 2})
+	spec, err := NewSpec("barrier/dissemination", Params{Ranks: 40, Degree: 2})
 	require.NoError(t, err)
 	sub, err := newSubject(spec.Schedule())
 	require.NoError(t, err)
@@ -80,7 +78,7 @@ func TestRunAheadInWindows(t *testing.T) {
 		"bcast/mcast-acktree":   {writes: 1, enters: 2},
 		"bcast/chain":           {enters: 1, flow: &[2]int{0, 1}, apart: &[2]int{0, 1}},
 	} {
-		spec, err := schedule.New(name, schedule.Params{Ranks: 40})
+		spec, err := NewSpec(name, Params{Ranks: 40})
 		require.NoError(t, err)
 		sub, err := newSubject(spec.Schedule())
 		require.NoError(t, err)

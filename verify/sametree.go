@@ -5,7 +5,7 @@ package verify
 var sameTree = Check{
 	Name:    "same-tree",
 	Summary: "all ranks that fold a chunk fold the same tree, with the same order of operands, so every copy has the same bits",
-	scope:   everyFold,
+	scope:   &everyFold,
 	prove:   proveSameTree,
 }
 

@@ -9,7 +9,7 @@ import "github.com/schedgen/schedgen/ir"
 var typed = Check{
 	Name:    "typed",
 	Summary: "a fold has operands of one part of the vector; a put under another name keeps the part",
-	scope:   everyFold,
+	scope:   &everyFold,
 	prove:   proveTyped,
 }
 

@@ -13,7 +13,7 @@ import (
 type Check struct {
 	Name    string // such as "same-tree"
 	Summary string // the property in one line
-	scope   scope
+	scope   *scope
 	prove   func(*subject) (note string, err error)
 }
 

@@ -7,7 +7,7 @@ import (
 var wellformed = Check{
 	Name:    "wellformed",
 	Summary: "slots, ranks and operations exist; one action puts each signal, and something waits for it; one put or fold makes each partial result, and something reads it; a rank puts and folds only slots that it has, and puts them only to ranks that want or name them; only repairs make requests; each repair can be made, and stops only when it may",
-	scope:   everySchedule,
+	scope:   &everySchedule,
 	prove:   proveWellformed,
 }
 
