@@ -1,320 +1,226 @@
 package emit
 
 import (
-	"encoding/binary"
+	"bytes"
+	"fmt"
 	"slices"
-
-	"github.com/schedgen/schedgen/ir"
+	"strings"
 )
 
-// node is a piece of a role's program. Consecutive pieces that differ by steps become a loop.
-type node struct {
-	kind    nodeKind
-	times   int       // number of turns of a loop
-	values  []int     // the values of a loop's list
-	slot    ir.Kind   // kind of a slot
-	but     bool      // of a put: it has all slots of its list except the destination's
-	numbers []operand // of a rule: the numbers of a repair; of a put: its rank
-	lists   []nodes   // of a loop: its body
+// piece is Go text with holes for numbers.
+type piece struct {
+	text    string
+	numbers []operand
+	loops   int // how many loops stand within each other
 }
 
-// nodes is a list of pieces.
-type nodes struct {
-	list []node
-	sort bool // its slots ascend in the program but not here
-}
+const hole = "\x00"
 
-type nodeKind uint8
-
-const (
-	loopNode nodeKind = iota
-	ruleNode          // lists: when, do, unless
-	putNode           // lists: the slots of the message
-	mcastNode
-	foldNode  // lists: the result, the operands
-	putAsNode // lists: the slots of the message, their names at the destination
-	slotNode
-	rankNode
-	programNode // lists: rules, wanted, done, ask, reportTo, reportFrom, twice
-)
-
-// program returns the role's program, which o has taken apart.
-func (ro *role) program(o *outline) node {
-	r := shapeReader{ro.shape, ro.numbers, ro.moved, o.owners, o.inputs}
-	p := node{kind: programNode, numbers: r.take(2)}
-	var rules nodes
-	for range r.count() {
-		rule := node{kind: ruleNode}
-		var unless nodes
-		if kind := ir.Kind(r.count()); kind != ir.KindNone {
-			unless.list = []node{r.slot(kind)}
-			rule.numbers = r.take(1)
+// joint joins pieces and strings.
+func joint(parts ...any) piece {
+	var size, numbers int
+	for _, part := range parts {
+		switch part := part.(type) {
+		case string:
+			size += len(part)
+		case piece:
+			size, numbers = size+len(part.text), numbers+len(part.numbers)
 		}
-		when := r.slots()
-		rule.lists = []nodes{when, r.actions(), unless}
-		rules.list = append(rules.list, rule)
 	}
-	rules.list = rolled(rules.list, minRules)
-	wanted, done := r.slots(), r.slots()
-	if !wanted.sort {
-		wanted, done = nodes{}, nodes{list: rolled(append(wanted.list, done.list...), minSlots)}
+	var text strings.Builder
+	text.Grow(size)
+	p := piece{numbers: make([]operand, 0, numbers)}
+	for _, part := range parts {
+		switch part := part.(type) {
+		case string:
+			text.WriteString(part)
+		case piece:
+			text.WriteString(part.text)
+			p.numbers = append(p.numbers, part.numbers...)
+			p.loops = max(p.loops, part.loops)
+		}
 	}
-	ask, to, from := r.peers(), r.peers(), r.peers()
-	p.lists = []nodes{rules, wanted, done, ask, to, from, r.actions()}
+	p.text = text.String()
 	return p
 }
 
-// shapeReader makes pieces from what an outline has taken apart.
-type shapeReader struct {
-	shape   []byte
-	numbers []operand
-	moved   []bool
-	owners  int
-	inputs  bool // there are as many contributions as chunks
+func joinPieces(list []piece) piece {
+	parts := make([]any, len(list))
+	for i, p := range list {
+		parts[i] = p
+	}
+	return joint(parts...)
 }
 
-func (r *shapeReader) count() int {
-	n, size := binary.Uvarint(r.shape)
-	r.shape = r.shape[size:]
-	return int(n)
+// moves reports whether a number of the piece moves with the rank.
+func (p *piece) moves() bool {
+	return slices.ContainsFunc(p.numbers, func(n operand) bool { return n.moves })
 }
 
-func (r *shapeReader) take(n int) []operand {
-	list := slices.Clone(r.numbers[:n])
-	r.numbers = r.numbers[n:]
+// write writes the piece for a role of ranks in first … last.
+func (p piece) write(b *bytes.Buffer, first, last int) {
+	for i, text := range strings.Split(p.text, hole) {
+		if i > 0 {
+			b.WriteString(p.numbers[i-1].text(first, last))
+		}
+		b.WriteString(text)
+	}
+}
+
+// operand is a number of a program: at, plus the rank if it moves, plus what loops add. If it moves
+// and mod is not 0, it is the sum modulo mod, the number of ranks.
+type operand struct {
+	at, mod int
+	moves   bool
+	int32   bool  // it has the type int32
+	steps   []int // what each turn of a loop adds, the innermost loop first
+	lo, hi  int   // what all loops together add at least and at most
+}
+
+// step returns how much b is more than a, if nothing else differs.
+func (a *operand) step(b *operand) (step int, ok bool) {
+	if a.mod != b.mod || a.moves != b.moves || a.lo != b.lo || a.hi != b.hi || !slices.Equal(a.steps, b.steps) {
+		return 0, false
+	}
+	step = b.at - a.at
+	switch {
+	case !a.moves || a.mod == 0:
+	case 2*step > a.mod:
+		step -= a.mod
+	case 2*step <= -a.mod:
+		step += a.mod
+	}
+	return step, true
+}
+
+// loopNames are the variables of loops, the innermost first.
+const loopNames = "ijkmuvwxyz"
+
+// text returns the number as an expression, for ranks in first … last.
+func (n *operand) text(first, last int) string {
+	at, wraps := n.at, false
+	if n.moves && n.mod > 0 {
+		for at+n.lo+first < 0 {
+			at += n.mod
+		}
+		for at+n.lo+first >= n.mod {
+			at -= n.mod
+		}
+		wraps = at+n.hi+last >= n.mod
+	}
+	var more, less []string
+	add := func(v int, term string) {
+		switch {
+		case v > 0:
+			more = append(more, term)
+		case v < 0:
+			less = append(less, term)
+		}
+	}
+	if n.moves {
+		add(1, "rank")
+	}
+	for i, step := range n.steps {
+		name := loopNames[i : i+1]
+		if step > 1 || step < -1 {
+			name = fmt.Sprintf("%d*%s", max(step, -step), name)
+		}
+		add(step, name)
+	}
+	add(at, fmt.Sprint(max(at, -at)))
+	text := strings.Join(more, " + ")
+	for _, term := range less {
+		text += " - " + term
+	}
+	switch {
+	case len(more)+len(less) == 0:
+		text = "0"
+	case wraps && len(more)+len(less) > 1:
+		text = "(" + text + ") % Ranks"
+	case wraps:
+		text += " % Ranks"
+	}
+	if n.int32 && (n.moves || len(n.steps) > 0) {
+		text = "int32(" + text + ")"
+	}
+	return text
+}
+
+const (
+	maxBody   = 8   // maximum number of pieces that repeat in a loop
+	leastLoop = 130 // minimum number of bytes that a loop takes the place of
+)
+
+// roll returns the list with loops in place of pieces that repeat, where numbers grow by the same
+// step each time.
+func roll(list []piece) []piece {
+	for n := 1; n <= maxBody; n++ {
+		if next := rollBy(list, n); len(next) < len(list) {
+			list, n = next, 0 // loops may repeat, too
+		}
+	}
 	return list
 }
 
-func (r *shapeReader) slot(kind ir.Kind) node {
-	n := 0
-	switch {
-	case kind == ir.KindChunk, kind == ir.KindInput && r.inputs:
-		n = r.owners + 1
-	case kind != ir.KindEnter && kind != ir.KindNone:
-		n = 1
-	}
-	return node{kind: slotNode, slot: kind, numbers: r.take(n)}
-}
-
-func (r *shapeReader) slots() nodes {
-	var list []node
-	for range r.count() {
-		list = append(list, r.slot(ir.Kind(r.count())))
-	}
-	moved := r.moved[0]
-	r.moved = r.moved[1:]
-	return nodes{rolled(list, minSlots), moved}
-}
-
-func (r *shapeReader) peers() nodes {
-	var list []node
-	for range r.count() {
-		list = append(list, node{kind: rankNode, numbers: r.take(1)})
-	}
-	return nodes{list: rolled(list, minSlots)}
-}
-
-func (r *shapeReader) actions() nodes {
-	var list []node
-	for range r.count() {
-		action := node{kind: mcastNode}
-		switch ir.Op(r.count()) {
-		case ir.Put:
-			action.kind, action.but, action.numbers = putNode, r.count() == 1, r.take(1)
-		case ir.Fold:
-			action.kind, action.lists = foldNode, []nodes{r.slots()}
-		case putAs:
-			action.kind, action.numbers = putAsNode, r.take(1)
-			action.lists = []nodes{r.slots()}
-		}
-		action.lists = append(action.lists, r.slots())
-		list = append(list, action)
-	}
-	return nodes{list: rolled(list, minActions)}
-}
-
-// The minimum numbers of turns of a loop. Fewer turns are shorter without a loop.
-const (
-	minRules   = 3
-	minActions = 4
-	minSlots   = 5
-)
-
-// maxBody is the maximum number of consecutive pieces in a loop's body.
-const maxBody = 8
-
-// rolled returns the list with loops in place of pieces that repeat at least least times. It first
-// makes loops of one piece, so that it also finds pieces that repeat and contain loops.
-func rolled(list []node, least int) []node {
-	for {
-		before := len(list)
-		for n := -1; n != len(list); {
-			n = len(list)
-			list = roll(list, 1, least, false)
-		}
-		list = roll(list, maxBody, least, false)
-		if len(list) == before && least < minSlots {
-			list = roll(list, maxBody, least, true)
-		}
-		if len(list) == before {
-			return list
-		}
-	}
-}
-
-// roll makes loops of pieces that repeat in list, with bodies of at most most pieces. Numbers grow
-// by steps. If listed is true, they may also take the values of a list.
-func roll(list []node, most, least int, listed bool) []node {
-	var out []node
-	for len(list) > 0 {
-		body, times := 1, 1
-		var best [][]step
-		for n := 1; n <= min(most, len(list)); n++ {
-			enough := least
-			if slices.ContainsFunc(list[:n], func(p node) bool { return p.kind == loopNode }) {
-				enough = 2 // two loops are longer than a nested one
-			}
-			if by := turns(list, n, listed); len(by)+1 >= enough && (len(by)+1)*n > times*body {
-				body, times, best = n, len(by)+1, by
+// rollBy makes loops of n pieces that repeat.
+func rollBy(list []piece, n int) (out []piece) {
+	for len(list) >= 2*n {
+		if by, times := turns(list, n); times > 1 {
+			if body := joinPieces(list[:n]); (times-1)*len(body.text) >= leastLoop && body.loops < len(loopNames) {
+				out, list = append(out, body.loop(by, times)), list[times*n:]
+				continue
 			}
 		}
-		piece := list[0]
-		if times > 1 {
-			piece = loopOf(list[:body], best)
-		}
-		out = append(out, piece)
-		list = list[body*times:]
+		out, list = append(out, list[0]), list[1:]
 	}
-	return out
+	return append(out, list...)
 }
 
-// loopOf returns a loop with the given body, whose numbers grow by by in each turn.
-func loopOf(body []node, by [][]step) node {
-	loop := node{kind: loopNode, times: len(by) + 1, lists: []nodes{{list: slices.Clone(body)}}}
-	g := grower{by: slices.Clone(by[0])}
-	odd := oddStep(by)
-	if odd >= 0 {
-		loop.values = []int{0}
-		for t, steps := range by {
-			loop.values = append(loop.values, loop.values[t]+steps[odd].at)
+// turns returns how often the first n pieces of list repeat, and how much their numbers grow each
+// time.
+func turns(list []piece, n int) (by []int, times int) {
+	for times = 1; (times+1)*n <= len(list); times++ {
+		next, ok := steps(list[(times-1)*n:times*n], list[times*n:(times+1)*n])
+		if !ok || times > 1 && !slices.Equal(next, by) {
+			break
 		}
+		by = next
 	}
-	for i := range g.by {
-		g.by[i].listed = slices.ContainsFunc(by, func(steps []step) bool { return steps[i] != by[0][i] })
-	}
-	for i := range loop.lists[0].list {
-		g.grow(&loop.lists[0].list[i])
-	}
-	for i := range loop.values {
-		loop.values[i] += *g.base
-	}
-	return loop
+	return by, times
 }
 
-// turns returns how much the numbers of the first n pieces of list grow each time that the pieces
-// repeat.
-func turns(list []node, n int, listed bool) (by [][]step) {
-	for at := n; at+n <= len(list); at += n {
-		var steps []step
-		for i := range n {
-			if a, b := &list[at-n+i], &list[at+i]; !a.differs(b, &steps) {
-				return by
+// steps returns how much the numbers of b are more than those of a, if nothing else differs.
+func steps(a, b []piece) (by []int, ok bool) {
+	for i := range a {
+		if a[i].text != b[i].text {
+			return nil, false
+		}
+		for k := range a[i].numbers {
+			step, ok := a[i].numbers[k].step(&b[i].numbers[k])
+			if !ok {
+				return nil, false
 			}
-		}
-		by = append(by, steps)
-		if !listed && !slices.Equal(steps, by[0]) || listed && !oneList(by) {
-			return by[:len(by)-1]
+			by = append(by, step)
 		}
 	}
-	return by
+	return by, true
 }
 
-// oddStep returns the first number that does not grow by the same step each time, or -1 if there is
-// none.
-func oddStep(by [][]step) int {
-	for i := range by[0] {
-		for _, steps := range by {
-			if steps[i] != by[0][i] {
-				return i
-			}
+// loop returns the loop that repeats the piece. by is how much its numbers grow in each turn.
+func (p piece) loop(by []int, times int) piece {
+	numbers := slices.Clone(p.numbers)
+	head := fmt.Sprintf("for range %d {\n", times)
+	for i := range numbers {
+		n, all := &numbers[i], by[i]*(times-1)
+		if by[i] == 0 {
+			continue
 		}
+		n.lo, n.hi = n.lo+min(all, 0), n.hi+max(all, 0)
+		steps := make([]int, p.loops+1)
+		copy(steps, n.steps)
+		steps[p.loops] = by[i]
+		n.steps = steps
+		head = fmt.Sprintf("for %c := range %d {\n", loopNames[p.loops], times)
 	}
-	return -1
-}
-
-// oneList reports whether all numbers with varying steps have the same steps as each other, and do
-// not change columns.
-func oneList(by [][]step) bool {
-	odd := oddStep(by)
-	for i := range by[0] {
-		same, asOdd := true, true
-		for _, steps := range by {
-			same = same && steps[i] == by[0][i]
-			asOdd = asOdd && odd >= 0 && steps[i].at == steps[odd].at && steps[i].column == 0
-		}
-		if !same && !asOdd {
-			return false
-		}
-	}
-	return true
-}
-
-// differs appends the differences of the numbers of b from the numbers of a. ok is false if
-// anything except numbers differs.
-func (a *node) differs(b *node, steps *[]step) (ok bool) {
-	if a.kind != b.kind || a.times != b.times || !slices.Equal(a.values, b.values) || a.slot != b.slot || a.but != b.but || len(a.numbers) != len(b.numbers) {
-		return false
-	}
-	for i := range a.numbers {
-		x, y := &a.numbers[i], &b.numbers[i]
-		if x.form != y.form || x.mod != y.mod || !slices.Equal(x.list, y.list) || !slices.Equal(x.by, y.by) {
-			return false
-		}
-		at := y.at - x.at
-		if x.mod > 0 && 2*at > x.mod {
-			at -= x.mod
-		} else if x.mod > 0 && 2*at <= -x.mod {
-			at += x.mod
-		}
-		*steps = append(*steps, step{column: y.column - x.column, at: at})
-	}
-	for i := range a.lists {
-		x, y := &a.lists[i], &b.lists[i]
-		if x.sort != y.sort || len(x.list) != len(y.list) {
-			return false
-		}
-		for k := range x.list {
-			if !x.list[k].differs(&y.list[k], steps) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// grower sets how much the numbers of a loop's body grow.
-type grower struct {
-	by   []step // in the order of differs
-	base *int   // the initial value of the first number that uses the list
-}
-
-func (g *grower) grow(a *node) {
-	for i := range a.numbers {
-		n, s := &a.numbers[i], g.by[0]
-		g.by = g.by[1:]
-		if s.listed {
-			if s.at = 0; g.base == nil {
-				base := n.at
-				g.base = &base
-			}
-			n.at -= *g.base
-		}
-		n.by = append(slices.Clone(n.by), s)
-	}
-	a.lists = slices.Clone(a.lists)
-	for i := range a.lists {
-		for k := range a.lists[i].list {
-			g.grow(&a.lists[i].list[k])
-		}
-	}
+	return piece{text: head + p.text + "}\n", numbers: numbers, loops: p.loops + 1}
 }

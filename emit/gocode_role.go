@@ -1,354 +1,437 @@
 package emit
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/schedgen/schedgen/ir"
 )
 
-// role is ranks whose programs differ only in numbers.
+// role is ranks whose programs are equal except for numbers, each of which is the same at all of
+// them or moves with the rank: it is the rank plus a constant, modulo the number of ranks where the
+// number is a rank.
 type role struct {
 	ranks   []int
-	shape   []byte
-	numbers []operand // in the order of shape
-	moved   []bool    // by list of slots: some rank must sort it
-	width   int       // columns of the table: numbers of each rank without a formula
-	table   [][]int   // by rank of the role: its numbers
+	numbers []operand // of the first rank
+	fixed   []bool    // by number: it is the same at all ranks
+	moves   []bool    // by number: it moves with the rank
 }
 
-// operand is one number of a role's programs.
-type operand struct {
-	form   form
-	column int    // column of the table, for columnForm
-	list   []int  // the list into which the table has indices, for columnForm; nil: none
-	at     int    // what is added; for xorForm the other operand
-	mod    int    // the sum is modulo mod; 0: it is not
-	by     []step // for each loop around it, the innermost first
-}
+// leastRole is the minimum number of bytes of a role.
+const leastRole = 200
 
-// step is how much a number grows from one turn of a loop to the next, unless it uses the loop's
-// list.
-type step struct {
-	column, at int
-	listed     bool
-}
-
-// form says how a number follows from the rank.
-type form uint8
-
-const (
-	constForm form = iota // at
-	rankForm              // rank + at
-	xorForm               // rank ^ at
-	ringForm              // the rank that is at places behind on the circle of all ranks except the root
-	// table[rank][column] + at; with a list: list[table[rank][column]] + at, + rank if the number
-	// is a rank
-	columnForm
-)
-
-// rolesOf groups the ranks of a schedule by what they do, and finds how their numbers follow from
-// the rank. The roles have no tables if these would have more than most numbers together.
-func rolesOf(o *outline, picks bool, most int) (roles []*role, numbers int) {
-	known := make(map[string]*fit)
-	var fits []*fit
-	var c coded
-	for rank := range o.s.Programs {
-		o.take(&c, rank)
-		f := known[string(c.shape)]
-		if f == nil {
-			f = newFit(&c, rank, &o.s.Header)
-			known[string(c.shape)] = f
-			fits = append(fits, f)
+// rolesOf groups the ranks of s by role. owners is how many ranks a chunk names: it belongs to the
+// part of the vector of one rank, to the block from one rank to another, or to none. ok is false if
+// there are too many roles for maxGoText, and roles are then the first of them.
+func rolesOf(s *ir.Schedule) (roles []*role, owners int, ok bool) {
+	switch n := s.Blocks(); {
+	case s.Ranks == 1 || s.Chunks%s.Ranks > 0 || s.Chunks == 0:
+	case n == s.Ranks:
+		owners = 1
+	case n == s.Ranks*s.Ranks:
+		owners = 2
+	default: // maybe the message has a part for each rank
+		if with, ok := grouped(s, 1); ok {
+			if without, ok := grouped(s, 0); ok && len(without) <= len(with) {
+				return without, 0, true
+			}
+			return with, 1, true
 		}
-		f.see(&c, rank)
 	}
-	left := most
-	for _, f := range fits {
-		n := f.tabulate(o, picks, left)
-		numbers += n
-		left = max(0, left-n)
-		roles = append(roles, &f.role)
-	}
-	return roles, numbers
+	roles, ok = grouped(s, owners)
+	return roles, owners, ok
 }
 
-// fit finds the numbers of a role, which is the ranks of one shape.
-type fit struct {
-	role
-	first  []int              // the numbers of the first rank
-	isRank []bool             // by number: it is a rank
-	is     [columnForm][]bool // by form and number: the form is right at all ranks seen
-	h      *ir.Header
-}
-
-func newFit(c *coded, rank int, h *ir.Header) *fit {
-	f := &fit{first: slices.Clone(c.numbers), isRank: slices.Clone(c.ranks), h: h}
-	f.shape, f.moved = slices.Clone(c.shape), make([]bool, len(c.moved))
-	for form := range f.is {
-		f.is[form] = slices.Repeat([]bool{true}, len(f.first))
-	}
-	return f
-}
-
-// see compares another rank with the formulas that are right at the earlier ones.
-func (f *fit) see(c *coded, rank int) {
-	f.ranks = append(f.ranks, rank)
-	for i, moved := range c.moved {
-		f.moved[i] = f.moved[i] || moved
-	}
-	first := f.ranks[0]
-	for i, v := range c.numbers {
-		f.is[constForm][i] = f.is[constForm][i] && v == f.first[i]
-		f.is[rankForm][i] = f.is[rankForm][i] && f.less(i, v, rank) == f.less(i, f.first[i], first)
-		f.is[xorForm][i] = f.is[xorForm][i] && v^rank == f.first[i]^first
-		f.is[ringForm][i] = f.is[ringForm][i] && f.isRank[i] && f.behind(v, rank) >= 0 && f.behind(v, rank) == f.behind(f.first[i], first)
-	}
-}
-
-// behind returns how many places rank a is behind rank b on the circle of all ranks except the
-// root, or -1 if one of them is not on it.
-func (f *fit) behind(a, b int) int {
-	n := f.h.Ranks
-	if !f.h.Rooted() || n < 3 || a == f.h.Root || b == f.h.Root {
-		return -1
-	}
-	place := func(rank int) int { return (rank - f.h.Root - 1 + n) % n }
-	return (place(a) - place(b) + n - 1) % (n - 1)
-}
-
-// less returns a - b, modulo the number of ranks if number i is a rank.
-func (f *fit) less(i, a, b int) int {
-	if f.isRank[i] && a < b {
-		return a - b + f.h.Ranks
-	}
-	return a - b
-}
-
-// tabulate chooses the formulas and assigns columns to the numbers that have none. It returns how
-// many numbers the table has. It may give up if there are more than most. Numbers that have the
-// same difference at all ranks share a column.
-func (f *fit) tabulate(o *outline, picks bool, most int) int {
-	f.numbers = make([]operand, len(f.first))
-	forms := f.preferred()
-	var odd []int // the numbers without a formula
-	for i := range f.numbers {
-		n := &f.numbers[i]
-		if f.isRank[i] {
-			n.mod = f.h.Ranks
-		}
-		n.form = columnForm
-		for _, form := range forms {
-			if f.is[form][i] {
-				n.form = form
-				break
+func grouped(s *ir.Schedule, owners int) (roles []*role, ok bool) {
+	known := make(map[string][]*role) // by the text of the program without numbers
+	whens, messages := ascending(s)
+next:
+	for rank := range s.Programs {
+		w := goProgram{s: s, owners: owners, whens: whens, messages: messages, rank: rank, outline: true}
+		p := w.program()
+		for _, ro := range known[p.text] {
+			if ro.add(rank, p.numbers) {
+				continue next
 			}
 		}
-		switch n.form {
-		case constForm:
-			n.at, n.mod = f.first[i], 0
-		case rankForm:
-			n.at = f.less(i, f.first[i], f.ranks[0])
-		case xorForm:
-			n.at, n.mod = f.first[i]^f.ranks[0], 0
-		case ringForm:
-			n.at, n.mod = f.behind(f.first[i], f.ranks[0]), f.h.Ranks-1
-		default:
-			odd = append(odd, i)
+		if len(roles) == maxGoText/leastRole {
+			return roles, false
 		}
-	}
-	if len(odd) == 0 {
-		return 0
-	}
-	room := most // for numbers that may become indices into lists later
-	if picks {
-		room *= packed
-	}
-	lead := f.share(o, odd, room/len(f.ranks))
-	var leads []int
-	for _, i := range odd {
-		if lead[i] == i {
-			leads = append(leads, i)
+		ro := &role{
+			ranks: []int{rank}, numbers: p.numbers,
+			fixed: slices.Repeat([]bool{true}, len(p.numbers)), moves: slices.Repeat([]bool{true}, len(p.numbers)),
 		}
+		known[p.text] = append(known[p.text], ro)
+		roles = append(roles, ro)
 	}
-	if size := len(leads) * len(f.ranks); size > room {
-		return size
-	}
-	f.setTable(o, picks, leads)
-	for _, i := range odd {
-		of := f.numbers[lead[i]]
-		f.numbers[i].column, f.numbers[i].list = of.column, of.list
-		f.numbers[i].at = f.less(i, f.first[i], f.first[lead[i]])
-	}
-	return f.width * len(f.ranks)
+	return roles, true
 }
 
-// packed is the maximum factor by which indices into lists reduce the numbers of a table.
-const packed = 6
-
-// setTable makes the table of some numbers. Numbers with few distinct distances from the rank share
-// a column with an index of the distance.
-func (f *fit) setTable(o *outline, picks bool, leads []int) {
-	values := make([][]int, len(leads)) // by lead and rank: the number
-	var c coded
-	for _, rank := range f.ranks {
-		o.take(&c, rank)
-		for k, i := range leads {
-			values[k] = append(values[k], c.numbers[i])
-		}
-	}
-	var packs []*digit
-	for k, i := range leads {
-		base := f.ranks
-		if !f.isRank[i] {
-			base = make([]int, len(f.ranks))
-		}
-		if !picks || !slices.ContainsFunc(packs, func(p *digit) bool { return p.addNumber(k, base, values[k]) }) {
-			p := &digit{which: make([]int, len(f.ranks)), picks: 1}
-			p.addNumber(k, base, values[k])
-			packs = append(packs, p)
-		}
-	}
-	f.table = make([][]int, len(f.ranks))
-	column := func(values []int) {
-		for r, v := range values {
-			f.table[r] = append(f.table[r], v)
-		}
-		f.width++
-	}
-	for _, p := range packs {
-		if saved := p.length - len("0, ")*len(f.ranks); !picks || p.picks == 0 || saved < leastSaved*len(p.numbers) {
-			for _, k := range p.numbers {
-				f.numbers[leads[k]].column = f.width
-				column(values[k])
+// ascending reports whether the slots of all rules, and those of all messages, ascend. They are then
+// sets.
+func ascending(s *ir.Schedule) (whens, all bool) {
+	whens, all = true, true
+	for r := range s.Programs {
+		for i := range s.Programs[r].Rules {
+			rule := &s.Programs[r].Rules[i]
+			whens = whens && slices.IsSorted(rule.When)
+			for message := range messages(rule.Do) {
+				all = all && (message[0].Op == ir.Fold || renamed(message) ||
+					slices.IsSortedFunc(message, func(a, b ir.Action) int { return cmp.Compare(a.Slot, b.Slot) }))
 			}
-			continue
 		}
-		for m, k := range p.numbers {
-			n := &f.numbers[leads[k]]
-			n.column, n.list = f.width, p.lists[m]
-		}
-		column(p.which)
 	}
+	return whens, all
 }
 
-// digit is numbers that share one column.
-type digit struct {
-	numbers []int   // in the order of leads
-	lists   [][]int // by number: its possible distances from the rank
-	which   []int   // by rank: index in lists
-	picks   int     // length of lists; 0: the column holds one number itself
-	length  int     // length of the text of all the numbers
+// renamed reports whether a message has slots with other names at the destination.
+func renamed(message []ir.Action) bool {
+	return message[0].Op == ir.Put && slices.ContainsFunc(message, func(a ir.Action) bool { return a.As != ir.None })
 }
 
-const (
-	maxPicks   = 10  // maximum number of distances in a column
-	leastSaved = 200 // bytes that a list must save
-)
-
-// addNumber adds a number to p. It reports false if p would then have too many distances.
-func (p *digit) addNumber(k int, base, values []int) bool {
-	if len(p.numbers) > 0 && p.picks == 0 {
-		return false
+// add adds a rank with the given numbers, unless the role would need another formula.
+func (ro *role) add(rank int, numbers []operand) bool {
+	fits := func(i int) (fixed, moves bool) {
+		n, by := &ro.numbers[i], numbers[i].at-ro.numbers[i].at-(rank-ro.ranks[0])
+		return ro.fixed[i] && numbers[i].at == n.at, ro.moves[i] && (by == 0 || by == -n.mod)
 	}
-	type pick struct{ which, distance int }
-	known := make(map[pick]int)
-	which := make([]int, len(values))
-	var of []pick
-	length := 0
-	for r, v := range values {
-		at := pick{p.which[r], v - base[r]}
-		if _, ok := known[at]; !ok {
-			known[at] = len(of)
-			of = append(of, at)
-		}
-		which[r] = known[at]
-		length += len(strconv.Itoa(v)) + len(", ")
-		if len(of) > maxPicks && len(p.numbers) > 0 {
+	for i := range numbers {
+		if fixed, moves := fits(i); !fixed && !moves {
 			return false
 		}
 	}
-	p.numbers, p.length = append(p.numbers, k), p.length+length
-	if len(of) > maxPicks {
-		p.picks = 0
-		return true
+	for i := range numbers {
+		ro.fixed[i], ro.moves[i] = fits(i)
 	}
-	lists := make([][]int, len(p.numbers))
-	for _, at := range of {
-		for m := range p.lists {
-			lists[m] = append(lists[m], p.lists[m][at.which])
-		}
-		lists[len(p.lists)] = append(lists[len(p.lists)], at.distance)
-	}
-	p.lists, p.which, p.picks = lists, which, len(of)
+	ro.ranks = append(ro.ranks, rank)
 	return true
 }
 
-// preferred returns the formulas, sorted by how many numbers they fit. Numbers with the same
-// formula are more often one loop.
-func (f *fit) preferred() []form {
-	forms := []form{constForm, rankForm, xorForm, ringForm}
-	right := func(form form) (n int) {
-		for _, is := range f.is[form] {
-			n += count01(is)
+// write writes the function of the role, which is number i.
+func (ro *role) write(b *bytes.Buffer, s *ir.Schedule, owners, i int) {
+	does := "do"
+	w := goProgram{s: s, owners: owners, rank: ro.ranks[0]}
+	w.whens, w.messages = ascending(s)
+	if len(ro.ranks) == 1 {
+		does, w.owners = "does", 0
+	} else {
+		for i, n := range ro.numbers {
+			if !ro.fixed[i] {
+				n.moves, n.at = true, n.at-ro.ranks[0]
+			}
+			w.known = append(w.known, n)
 		}
-		return n
 	}
-	slices.SortStableFunc(forms, func(a, b form) int { return right(b) - right(a) })
-	return forms
+	fmt.Fprintf(b, "// role%d is what %s %s.\nfunc role%d(rank int) ir.Program {\n", i, numbered("rank", ro.ranks), does, i)
+	w.program().write(b, ro.ranks[0], ro.ranks[len(ro.ranks)-1])
+	fmt.Fprint(b, "}\n\n")
 }
 
-// share returns, for each of the odd numbers, the first odd number from which it has the same
-// distance at all ranks. If there are more than most such, it may give a wrong answer.
-func (f *fit) share(o *outline, odd []int, most int) map[int]int {
-	lead := make(map[int]int, len(odd))
-	for _, i := range odd {
-		lead[i] = odd[slices.IndexFunc(odd, func(j int) bool { return f.isRank[j] == f.isRank[i] })]
-	}
-	type class struct{ lead, moved int }
-	var c coded
-	for _, rank := range f.ranks[1:] {
-		o.take(&c, rank)
-		leads := make(map[class]int)
-		for _, i := range odd {
-			k := class{lead[i], f.less(i, c.numbers[i], f.first[i])}
-			if f.isRank[i] {
-				k.moved = (k.moved + f.h.Ranks) % f.h.Ranks
-			}
-			if _, ok := leads[k]; !ok {
-				leads[k] = i
-			}
-			lead[i] = leads[k]
-		}
-		if len(leads) > most {
-			break
-		}
-	}
-	return lead
+// goProgram writes the program of a rank as Go. As an outline it writes a shorter text without
+// loops, by which it compares ranks.
+type goProgram struct {
+	s       *ir.Schedule
+	owners  int // how many ranks a chunk names
+	rank    int
+	outline bool
+
+	whens, messages bool // the slots of rules, and those of messages, are sets
+
+	known []operand // the numbers that follow; nil: those of the rank
 }
 
-// choice returns a condition for each role, as runs of ranks, and the index of the role with the
-// most ranks. ok is false if the conditions are longer than a table.
-func choice(roles []*role) (runs [][][2]int, most int, ok bool) {
-	total := 0
-	for i, ro := range roles {
-		var list [][2]int
-		for _, r := range ro.ranks {
-			if n := len(list); n > 0 && list[n-1][1] == r-1 {
-				list[n-1][1] = r
-			} else {
-				list = append(list, [2]int{r, r})
-			}
-		}
-		runs = append(runs, list)
-		if len(ro.ranks) > len(roles[most].ranks) {
-			most = i
-		}
-		total += len(list)
-		ok = ok || ro.width > 0
-	}
-	return runs, most, !ok && total-len(runs[most]) <= maxRuns
+// goItem is an element of a list, or several.
+type goItem struct {
+	before piece // statements that must come before it
+	value  piece
+	many   bool // the value is a list
 }
 
-// maxRuns is the maximum number of runs of ranks in a choice of roles.
-const maxRuns = 6
+func (w *goProgram) number(at, mod int) piece {
+	n := operand{at: at, mod: mod}
+	if w.known != nil {
+		n, w.known = w.known[0], w.known[1:]
+	}
+	return piece{text: hole, numbers: []operand{n}}
+}
+
+func (w *goProgram) peer(rank int32) piece { return w.number(int(rank), w.s.Ranks) }
+
+// program returns the statements of the function that returns the program.
+func (w *goProgram) program() piece {
+	p := &w.s.Programs[w.rank]
+	code := joint("p := ir.Program{Rank: rank")
+	if p.Signals > 0 {
+		code = joint(code, ", Signals: ", w.number(p.Signals, 0))
+	}
+	if p.Values > 0 {
+		code = joint(code, ", Values: ", w.number(p.Values, 0))
+	}
+	parts := []any{code, "}\n"}
+	set := func(name, element string, all []goItem, sorted int) {
+		before, value := w.list("p."+name, element, all, sorted)
+		switch {
+		case len(all) == 0:
+		case before.text != "":
+			parts = append(parts, before)
+		default:
+			parts = append(parts, "p."+name+" = ", value, "\n")
+		}
+	}
+	var rules []goItem
+	for i := range p.Rules {
+		rules = append(rules, w.rule(&p.Rules[i]))
+	}
+	set("Rules", "ir.Rule", rules, 0)
+	done, sorted := w.slots(p.Done, true)
+	set("Done", "ir.Slot", done, sorted)
+	set("Ask", "int32", w.ranks(p.Ask), 0)
+	if p.Reports {
+		parts = append(parts, "p.Reports, p.ReportTo = true, ", w.ranks([]int32{p.ReportTo})[0].value, "\n")
+	}
+	set("ReportFrom", "int32", w.ranks(p.ReportFrom), 0)
+	set("Twice", "ir.Action", w.actions(p.Twice), 0)
+	return joint(append(parts, "return p\n")...)
+}
+
+func (w *goProgram) rule(r *ir.Rule) goItem {
+	slots, sorted := w.slots(r.When, w.whens)
+	before, when := w.list("when", "ir.Slot", slots, sorted)
+	more, do := w.list("do", "ir.Action", w.actions(r.Do), 0)
+	value := joint("{\nWhen: ", when, ",\nDo: ", do, ",\n")
+	if r.IsRepair() {
+		value = joint(value, "Unless: ", w.slot(r.Unless), ",\nAfter: ", w.number(r.After, 0), ",\n")
+	}
+	return goItem{before: joint(before, more), value: joint(value, "}")}
+}
+
+func (w *goProgram) ranks(list []int32) (all []goItem) {
+	for _, r := range list {
+		n := w.peer(r)
+		n.numbers[0].int32 = true
+		all = append(all, goItem{value: n})
+	}
+	return all
+}
+
+// actions returns the messages and folds of a list of actions.
+func (w *goProgram) actions(do []ir.Action) (all []goItem) {
+	for message := range messages(do) {
+		a := message[0]
+		var slots, as []ir.Slot
+		for _, a := range message {
+			slots, as = append(slots, a.Slot), append(as, a.Sets())
+		}
+		var it goItem
+		switch {
+		case a.Op == ir.Mcast:
+			it.value = joint("ir.McastOf(", w.slot(a.Slot), ")")
+		case a.Op == ir.Fold:
+			made := w.slot(a.As)
+			it.many = true
+			it.before, it.value = w.arguments("operands", slots, false)
+			it.value = joint("ir.FoldOf(", made, ", ", it.value, ")")
+		case renamed(message) && len(message) == 1:
+			it.value = joint("ir.PutAs(", w.slot(a.Slot), ", ", w.peer(a.To), ", ", w.slot(a.As), ")")
+		case renamed(message):
+			to := w.peer(a.To)
+			from, _ := w.slots(slots, false)
+			made, _ := w.slots(as, false)
+			before, slots := w.list("message", "ir.Slot", from, 0)
+			more, as := w.list("as", "ir.Slot", made, 0)
+			it = goItem{joint(before, more), joint("ir.PutAllAs(", to, ", ", slots, ", ", as, ")"), true}
+		case len(message) == 1:
+			it.value = joint("ir.PutTo(", w.slot(a.Slot), ", ", w.peer(a.To), ")")
+		default:
+			to := w.peer(a.To)
+			it.many = true
+			it.before, it.value = w.arguments("message", slots, w.messages)
+			it.value = joint("ir.PutAll(", to, ", ", it.value, ")")
+		}
+		all = append(all, it)
+	}
+	return all
+}
+
+// arguments returns slots as the last arguments of a variadic function.
+func (w *goProgram) arguments(name string, list []ir.Slot, set bool) (before, value piece) {
+	all, sorted := w.slots(list, set)
+	before, value = w.list(name, "ir.Slot", all, sorted)
+	if text, literal := strings.CutPrefix(value.text, "[]ir.Slot{"); literal {
+		value.text = strings.TrimSuffix(text, "}")
+		return before, value
+	}
+	return before, joint(value, "...")
+}
+
+// slots returns a list of slots. If it is a set, its first sorted slots ascend in the program, but
+// come here in the order of their distance from the rank. So they are equal at ranks that do the
+// same.
+func (w *goProgram) slots(list []ir.Slot, set bool) (all []goItem, sorted int) {
+	chunks := 0
+	for set && w.owners > 0 && sorted < len(list) && (sorted == 0 || list[sorted-1] < list[sorted]) {
+		chunks += count01(list[sorted].Kind() == ir.KindChunk)
+		sorted++
+	}
+	if chunks < 2 {
+		sorted = 0
+	}
+	list = slices.Clone(list)
+	slices.SortFunc(list[:sorted], func(a, b ir.Slot) int { return w.order(a) - w.order(b) })
+	for _, s := range list {
+		all = append(all, goItem{value: w.slot(s)})
+	}
+	return all, sorted
+}
+
+func count01(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// order returns a number by which slots are sorted in the same way at all ranks.
+func (w *goProgram) order(s ir.Slot) int {
+	if s.Kind() != ir.KindChunk {
+		return int(s)
+	}
+	owners, k := w.parts(s.Index())
+	key := 0
+	for _, owner := range owners {
+		key = key*w.s.Ranks + (owner-w.rank+w.s.Ranks)%w.s.Ranks
+	}
+	return int(ir.Chunk(0)) + key*w.per() + k
+}
+
+// per returns the number of chunks that name the same ranks.
+func (w *goProgram) per() int {
+	per := w.s.Chunks
+	for range w.owners {
+		per /= w.s.Ranks
+	}
+	return per
+}
+
+// parts returns the ranks that a chunk names, and its index among the chunks that name the same.
+func (w *goProgram) parts(chunk int) (owners []int, k int) {
+	per := w.per()
+	switch owner := chunk / per; w.owners {
+	case 1:
+		owners = []int{owner}
+	case 2:
+		owners = []int{owner / w.s.Ranks, owner % w.s.Ranks}
+	}
+	return owners, chunk % per
+}
+
+func (w *goProgram) slot(s ir.Slot) piece {
+	call := ""
+	switch s.Kind() {
+	case ir.KindChunk:
+		call = "Chunk"
+	case ir.KindInput:
+		call = "Input"
+	case ir.KindSignal:
+		return joint("ir.Signal(", w.number(s.Index(), 0), ")")
+	case ir.KindValue:
+		return joint("ir.Value(", w.number(s.Index(), 0), ")")
+	default:
+		return joint("ir.Enter")
+	}
+	if w.owners == 0 || s.Kind() == ir.KindInput && w.s.InputChunks() != w.s.Chunks {
+		return joint("ir."+call+"(", w.number(s.Index(), 0), ")")
+	}
+	owners, k := w.parts(s.Index())
+	var parts []any
+	for _, owner := range owners {
+		parts = append(parts, ", ", w.number(owner, w.s.Ranks))
+	}
+	if w.per() > 1 {
+		parts = append(parts, ", ", w.number(k, 0))
+	}
+	args := joint(parts[1:]...)
+	if !w.outline && !args.moves() { // the chunk is the same at all ranks
+		args = piece{text: hole, numbers: []operand{{at: s.Index()}}}
+		return joint("ir."+call+"(", args, ")")
+	}
+	return joint(strings.ToLower(call)+"(", args, ")")
+}
+
+// list returns the value of a list and the statements that must come before it. The value is a
+// literal or a call if it needs neither loops nor sorting. Otherwise it is a variable that the
+// statements make. The first sorted elements are to be sorted.
+func (w *goProgram) list(name, element string, all []goItem, sorted int) (before, value piece) {
+	if w.outline {
+		parts := []any{fmt.Sprint(name, sorted)}
+		for _, it := range all {
+			parts = append(parts, it.value, ",")
+		}
+		return piece{}, joint(parts...)
+	}
+	plain := true // a literal will do
+	var statements []piece
+	moves := false
+	for i, it := range all {
+		plain = plain && it.before.text == "" && !it.many
+		moves = moves || i < sorted && it.value.moves()
+		statements = append(statements, it.appended(name, element))
+	}
+	first, rest := roll(statements[:sorted]), roll(statements[sorted:])
+	switch {
+	case plain && !moves && len(first)+len(rest) == len(all):
+		parts := []any{"[]" + element + "{"}
+		for i, it := range all {
+			if i > 0 {
+				parts = append(parts, ", ")
+			}
+			parts = append(parts, it.value)
+		}
+		return piece{}, joint(append(parts, "}")...)
+	case len(all) == 1 && all[0].before.text == "":
+		return piece{}, all[0].value
+	}
+	if !strings.HasPrefix(name, "p.") {
+		before = joint("var ", name, " []", element, "\n")
+	}
+	before = joint(before, joinPieces(merged(first, name)))
+	if moves {
+		before = joint(before, "slices.Sort(", name, ")\n")
+	}
+	return joint(before, joinPieces(merged(rest, name))), joint(name)
+}
+
+// merged joins statements that append elements to a variable.
+func merged(statements []piece, name string) (out []piece) {
+	head, tail := name+" = append("+name+", ", ")\n"
+	for _, next := range statements {
+		if n := len(out); n > 0 && strings.HasPrefix(next.text, head) && strings.HasPrefix(out[n-1].text, head) &&
+			!strings.HasSuffix(next.text, "..."+tail) && !strings.HasSuffix(out[n-1].text, "..."+tail) {
+			last, next := out[n-1], next
+			last.text, next.text = strings.TrimSuffix(last.text, tail), ", "+strings.TrimPrefix(next.text, head)
+			out[n-1] = joint(last, next)
+			continue
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+// appended returns the statement that appends an goItem to a variable.
+func (it *goItem) appended(name, element string) piece {
+	value := it.value
+	if strings.HasPrefix(value.text, "{") {
+		value.text = element + value.text
+	}
+	if it.many {
+		value = joint(value, "...")
+	}
+	statement := joint(name, " = append(", name, ", ", value, ")\n")
+	if it.before.text == "" {
+		return statement
+	}
+	return joint("{\n", it.before, statement, "}\n")
+}

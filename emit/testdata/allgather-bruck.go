@@ -5,9 +5,10 @@
 package bruck5
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"slices"
 )
 
 // Parameters of the schedule.
@@ -38,22 +39,20 @@ func program(rank int) ir.Program {
 // role0 is what ranks 0 to 4 do.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutTo(chunk(rank), (rank+4)%Ranks)},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, chunk((rank + 1) % Ranks)},
 		Do:   ir.PutAll((rank+3)%Ranks, chunk(rank), chunk((rank+1)%Ranks)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutTo(chunk(rank), (rank+1)%Ranks)},
-	})
-	p.Done = []ir.Slot{chunk((rank + 1) % Ranks), chunk((rank + 2) % Ranks), chunk((rank + 3) % Ranks), chunk((rank + 4) % Ranks)}
+	}}
+	p.Done = append(p.Done, chunk((rank+1)%Ranks), chunk((rank+2)%Ranks), chunk((rank+3)%Ranks), chunk((rank+4)%Ranks))
 	slices.Sort(p.Done)
 	return p
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }

@@ -31,40 +31,41 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
-	case 0:
-		return role0(rank)
+	switch rank {
 	case 1:
 		return role1(rank)
+	case 2:
+		return role2(rank)
 	case 3:
 		return role3(rank)
-	default:
-		return role2(rank, n[1:])
+	case 4:
+		return role4(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(ir.Value(1), ir.Input(0), ir.Value(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1)},
 		Do:   []ir.Action{ir.PutAs(ir.Value(1), 2, ir.Value(0))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1), ir.Value(2)},
 		Do:   ir.FoldOf(ir.Value(3), ir.Value(1), ir.Value(2)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(3)},
 		Do:   []ir.Action{ir.PutAs(ir.Value(3), 3, ir.Value(2))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(3), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(3), ir.Value(4)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Chunk(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 1)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
@@ -72,30 +73,30 @@ func role0(rank int) ir.Program {
 // role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(0))},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
-// role2 is what ranks 2 and 4 do.
-func role2(rank int, n []int) ir.Program {
+// role2 is what rank 2 does.
+func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 3}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(ir.Input(0), n[0], ir.Value(n[1]))},
-	}, ir.Rule{
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(2))},
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), ir.Input(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1)},
-		Do:   []ir.Action{ir.PutAs(ir.Value(1), rank^6, ir.Value(2))},
-	}, ir.Rule{
+		Do:   []ir.Action{ir.PutAs(ir.Value(1), 4, ir.Value(2))},
+	}, {
 		When: []ir.Slot{ir.Value(1), ir.Value(2)},
-		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(n[2]), ir.Value(n[3])),
-	})
+		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(1), ir.Value(2)),
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
@@ -103,28 +104,39 @@ func role2(rank int, n []int) ir.Program {
 // role3 is what rank 3 does.
 func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 3}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 4, ir.Value(0))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(ir.Value(1), ir.Input(0), ir.Value(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1)},
 		Do:   []ir.Action{ir.PutAs(ir.Value(1), 0, ir.Value(4))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1), ir.Value(2)},
 		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(2), ir.Value(1)),
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0},
-	{1},
-	{2, 0, 2, 1, 2},
-	{3},
-	{2, 3, 0, 2, 1},
+// role4 is what rank 4 does.
+func role4(rank int) ir.Program {
+	p := ir.Program{Rank: rank, Values: 3}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 3, ir.Value(0))},
+	}, {
+		When: []ir.Slot{ir.Enter, ir.Value(0)},
+		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), ir.Input(0)),
+	}, {
+		When: []ir.Slot{ir.Value(1)},
+		Do:   []ir.Action{ir.PutAs(ir.Value(1), 2, ir.Value(2))},
+	}, {
+		When: []ir.Slot{ir.Value(1), ir.Value(2)},
+		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(2), ir.Value(1)),
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0)}
+	return p
 }

@@ -5,9 +5,10 @@
 package ring4
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"slices"
 )
 
 // Parameters of the schedule.
@@ -41,19 +42,18 @@ func role0(rank int) ir.Program {
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(input(rank), (rank+1)%Ranks, ir.Value(0))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input((rank+3)%Ranks)),
-	}, ir.Rule{
-		When: []ir.Slot{ir.Value(1)},
-		Do:   []ir.Action{ir.PutAs(ir.Value(1), (rank+1)%Ranks, ir.Value(2))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(2)},
-		Do:   ir.FoldOf(ir.Value(3), ir.Value(2), input((rank+2)%Ranks)),
-	}, ir.Rule{
-		When: []ir.Slot{ir.Value(3)},
-		Do:   []ir.Action{ir.PutAs(ir.Value(3), (rank+1)%Ranks, ir.Value(4))},
-	}, ir.Rule{
+	})
+	for i := range 2 {
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter, ir.Value(2 * i)},
+			Do:   ir.FoldOf(ir.Value(2*i+1), ir.Value(2*i), input((rank+3-i)%Ranks)),
+		})
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Value(2*i + 1)},
+			Do:   []ir.Action{ir.PutAs(ir.Value(2*i+1), (rank+1)%Ranks, ir.Value(2*i+2))},
+		})
+	}
+	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(4)},
 		Do:   ir.FoldOf(chunk((rank+1)%Ranks), ir.Value(4), input((rank+1)%Ranks)),
 	})
@@ -63,17 +63,13 @@ func role0(rank int) ir.Program {
 			Do:   []ir.Action{ir.PutTo(chunk((rank+5-i)%Ranks), (rank+1)%Ranks)},
 		})
 	}
-	p.Done = []ir.Slot{chunk(rank), chunk((rank + 1) % Ranks), chunk((rank + 2) % Ranks), chunk((rank + 3) % Ranks)}
+	p.Done = append(p.Done, chunk(rank), chunk((rank+1)%Ranks), chunk((rank+2)%Ranks), chunk((rank+3)%Ranks))
 	slices.Sort(p.Done)
 	return p
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }
 
 // input is the one of the part of a rank.
-func input(of int) ir.Slot {
-	return ir.Input(of)
-}
+func input(of int) ir.Slot { return ir.Input(of) }

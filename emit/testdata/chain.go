@@ -33,23 +33,22 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	case rank == 3:
+	case 3:
 		return role2(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.McastOf(ir.Chunk(0)), ir.McastOf(ir.Chunk(1)), ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(1), 1)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }
@@ -57,13 +56,13 @@ func role0(rank int) ir.Program {
 // role1 is what ranks 1 and 2 do.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), rank+1)},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Chunk(1)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(1), rank+1)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1)}
 	return p
 }

@@ -5,9 +5,10 @@
 package linear4
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"slices"
 )
 
 // Parameters of the schedule.
@@ -34,21 +35,29 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 1:
+	switch rank {
+	case 1:
 		return role1(rank)
-	default:
-		return role0(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what ranks 0, 2 and 3 do.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{ir.Enter},
-		Do:   ir.PutAll(1, chunk(rank, 0), chunk(rank, 1)),
-	})
+	{
+		var do []ir.Action
+		{
+			var message []ir.Slot
+			message = append(message, chunk(rank, 0), chunk(rank, 1))
+			slices.Sort(message)
+			do = append(do, ir.PutAll(1, message...)...)
+		}
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter},
+			Do:   do,
+		})
+	}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }
@@ -56,12 +65,9 @@ func role0(rank int) ir.Program {
 // role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Done = []ir.Slot{chunk(2, 0), chunk(2, 1), chunk(3, 0), chunk(3, 1), chunk(0, 0), chunk(0, 1)}
-	slices.Sort(p.Done)
+	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1), ir.Chunk(4), ir.Chunk(5), ir.Chunk(6), ir.Chunk(7)}
 	return p
 }
 
 // chunk is number k of the part of a rank.
-func chunk(of, k int) ir.Slot {
-	return ir.Chunk(of*2 + k)
-}
+func chunk(of, k int) ir.Slot { return ir.Chunk(of*2 + k) }

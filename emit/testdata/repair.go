@@ -33,21 +33,22 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
+	switch rank {
 	case 1:
 		return role1(rank)
-	default:
-		return role0(rank, n[1:])
+	case 2:
+		return role2(rank)
 	}
+	return role0(rank)
 }
 
-// role0 is what ranks 0 and 2 do.
-func role0(rank int, n []int) ir.Program {
+// role0 is what rank 0 does.
+func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0)},
-		Do:   []ir.Action{ir.PutTo(ir.Signal(n[0]), 1)},
-	})
+		Do:   []ir.Action{ir.PutTo(ir.Signal(0), 1)},
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
@@ -58,24 +59,26 @@ func role1(rank int) ir.Program {
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.McastOf(ir.Chunk(0))},
-	}, ir.Rule{
-		When:   []ir.Slot{ir.Chunk(0)},
-		Do:     []ir.Action{ir.PutTo(ir.Chunk(0), 0)},
-		Unless: ir.Signal(0),
-		After:  1,
-	}, ir.Rule{
-		When:   []ir.Slot{ir.Chunk(0)},
-		Do:     []ir.Action{ir.PutTo(ir.Chunk(0), 2)},
-		Unless: ir.Signal(1),
-		After:  2,
 	})
+	for i := range 2 {
+		p.Rules = append(p.Rules, ir.Rule{
+			When:   []ir.Slot{ir.Chunk(0)},
+			Do:     []ir.Action{ir.PutTo(ir.Chunk(0), 2*i)},
+			Unless: ir.Signal(i),
+			After:  i + 1,
+		})
+	}
 	p.Done = []ir.Slot{ir.Signal(0), ir.Signal(1)}
 	return p
 }
 
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0, 0},
-	{1},
-	{0, 1},
+// role2 is what rank 2 does.
+func role2(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(0)},
+		Do:   []ir.Action{ir.PutTo(ir.Signal(1), 1)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0)}
+	return p
 }

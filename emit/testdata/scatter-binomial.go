@@ -5,6 +5,8 @@
 package binomial8
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
@@ -33,16 +35,15 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	case rank == 2, rank == 6:
+	case 2, 6:
 		return role2(rank)
-	case rank == 4:
+	case 4:
 		return role3(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
@@ -50,9 +51,9 @@ func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
 	{
 		var do []ir.Action
-		do = append(do, ir.PutAll(4, chunk(4), chunk(5), chunk(6), chunk(7))...)
-		do = append(do, ir.PutAll(2, chunk(2), chunk(3))...)
-		do = append(do, ir.PutTo(chunk(1), 1))
+		do = append(do, ir.PutAll(4, ir.Chunk(4), ir.Chunk(5), ir.Chunk(6), ir.Chunk(7))...)
+		do = append(do, ir.PutAll(2, ir.Chunk(2), ir.Chunk(3))...)
+		do = append(do, ir.PutTo(ir.Chunk(1), 1))
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
 			Do:   do,
@@ -72,29 +73,28 @@ func role1(rank int) ir.Program {
 // role2 is what ranks 2 and 6 do.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{chunk(rank + 1)},
 		Do:   []ir.Action{ir.PutTo(chunk(rank+1), rank+1)},
-	})
-	p.Done = []ir.Slot{chunk(rank), chunk(rank + 1)}
+	}}
+	p.Done = append(p.Done, chunk(rank), chunk(rank+1))
+	slices.Sort(p.Done)
 	return p
 }
 
 // role3 is what rank 4 does.
 func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{chunk(6), chunk(7)},
-		Do:   ir.PutAll(6, chunk(6), chunk(7)),
-	}, ir.Rule{
-		When: []ir.Slot{chunk(5)},
-		Do:   []ir.Action{ir.PutTo(chunk(5), 5)},
-	})
-	p.Done = []ir.Slot{chunk(4), chunk(5), chunk(6), chunk(7)}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(6), ir.Chunk(7)},
+		Do:   ir.PutAll(6, ir.Chunk(6), ir.Chunk(7)),
+	}, {
+		When: []ir.Slot{ir.Chunk(5)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(5), 5)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(4), ir.Chunk(5), ir.Chunk(6), ir.Chunk(7)}
 	return p
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }

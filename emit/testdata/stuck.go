@@ -34,23 +34,22 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 1:
+	switch rank {
+	case 1:
 		return role1(rank)
-	case rank == 2:
+	case 2:
 		return role2(rank)
-	default:
-		return role0(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Signals: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Signal(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(0), 1)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Signal(0)}
 	return p
 }
@@ -58,10 +57,10 @@ func role0(rank int) ir.Program {
 // role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Signals: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Signal(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(0), 2)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Signal(0)}
 	return p
 }
@@ -69,10 +68,10 @@ func role1(rank int) ir.Program {
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Signals: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Signal(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(0), 0)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }

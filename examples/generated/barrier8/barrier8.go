@@ -42,16 +42,16 @@ func program(rank int) ir.Program {
 // role0 is what ranks 0 to 7 do.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Signals: 3}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(0), (rank+1)%Ranks)},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Signal(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(1), (rank+2)%Ranks)},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Signal(0), ir.Signal(1)},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(2), (rank+4)%Ranks)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Signal(0), ir.Signal(1), ir.Signal(2)}
 	return p
 }

@@ -35,14 +35,15 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	case rank == 7:
-		return role2(rank)
-	default:
+	case 1:
 		return role1(rank)
+	case 7:
+		return role3(rank)
 	}
+	return role2(rank)
 }
 
 // role0 is what rank 0 does.
@@ -66,8 +67,26 @@ func role0(rank int) ir.Program {
 	return p
 }
 
-// role1 is what ranks 1 to 6 do.
+// role1 is what rank 1 does.
 func role1(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	for i := range 64 {
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Chunk(i)},
+			Do:   []ir.Action{ir.PutTo(ir.Chunk(i), 2)},
+		})
+	}
+	for i := range 64 {
+		p.Done = append(p.Done, ir.Chunk(i))
+	}
+	p.Ask = []int32{7, 0}
+	p.Reports, p.ReportTo = true, 0
+	p.ReportFrom = []int32{2}
+	return p
+}
+
+// role2 is what ranks 2 to 6 do.
+func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
 	for i := range 64 {
 		p.Rules = append(p.Rules, ir.Rule{
@@ -78,14 +97,14 @@ func role1(rank int) ir.Program {
 	for i := range 64 {
 		p.Done = append(p.Done, ir.Chunk(i))
 	}
-	p.Ask = []int32{int32(other(rank, 6)), 0}
+	p.Ask = []int32{int32(rank - 1), 0}
 	p.Reports, p.ReportTo = true, int32(rank-1)
 	p.ReportFrom = []int32{int32(rank + 1)}
 	return p
 }
 
-// role2 is what rank 7 does.
-func role2(rank int) ir.Program {
+// role3 is what rank 7 does.
+func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
 	for i := range 64 {
 		p.Done = append(p.Done, ir.Chunk(i))
@@ -93,9 +112,4 @@ func role2(rank int) ir.Program {
 	p.Ask = []int32{6, 0}
 	p.Reports, p.ReportTo = true, 6
 	return p
-}
-
-// other returns the rank that is d places behind rank in the circle of all but Root.
-func other(rank, d int) int {
-	return (((rank-Root-1+Ranks)%Ranks+d)%(Ranks-1) + Root + 1) % Ranks
 }

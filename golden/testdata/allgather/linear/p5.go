@@ -5,9 +5,10 @@
 package linear5
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"slices"
 )
 
 // Parameters of the schedule.
@@ -39,22 +40,14 @@ func program(rank int) ir.Program {
 // role0 is what ranks 0 to 4 do.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	{
-		var do []ir.Action
-		for i := range 4 {
-			do = append(do, ir.PutTo(chunk(rank), (rank+i+1)%Ranks))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Enter},
-			Do:   do,
-		})
-	}
-	p.Done = []ir.Slot{chunk((rank + 1) % Ranks), chunk((rank + 2) % Ranks), chunk((rank + 3) % Ranks), chunk((rank + 4) % Ranks)}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutTo(chunk(rank), (rank+1)%Ranks), ir.PutTo(chunk(rank), (rank+2)%Ranks), ir.PutTo(chunk(rank), (rank+3)%Ranks), ir.PutTo(chunk(rank), (rank+4)%Ranks)},
+	}}
+	p.Done = append(p.Done, chunk((rank+1)%Ranks), chunk((rank+2)%Ranks), chunk((rank+3)%Ranks), chunk((rank+4)%Ranks))
 	slices.Sort(p.Done)
 	return p
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }

@@ -5,9 +5,10 @@
 package mcast5
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"slices"
 )
 
 // Parameters of the schedule.
@@ -49,12 +50,10 @@ func role0(rank int) ir.Program {
 			Do:   []ir.Action{ir.PutTo(chunk((rank+4-i)%Ranks), (rank+1)%Ranks)},
 		})
 	}
-	p.Done = []ir.Slot{chunk((rank + 1) % Ranks), chunk((rank + 2) % Ranks), chunk((rank + 3) % Ranks), chunk((rank + 4) % Ranks)}
+	p.Done = append(p.Done, chunk((rank+1)%Ranks), chunk((rank+2)%Ranks), chunk((rank+3)%Ranks), chunk((rank+4)%Ranks))
 	slices.Sort(p.Done)
 	return p
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }

@@ -5,6 +5,8 @@
 package circulant5
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
@@ -33,23 +35,20 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
-	default:
-		return role0(rank, n[1:])
-	}
+	return role0(rank)
 }
 
 // role0 is what ranks 0 to 4 do.
-func role0(rank int, n []int) ir.Program {
+func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 7}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   ir.PutAllAs((rank+3)%Ranks, []ir.Slot{ir.Input(n[0]), ir.Input(n[1])}, []ir.Slot{ir.Value(0), ir.Value(1)}),
+		Do:   ir.PutAllAs((rank+3)%Ranks, []ir.Slot{input((rank + 3) % Ranks), input((rank + 4) % Ranks)}, []ir.Slot{ir.Value(0), ir.Value(1)}),
 	})
 	{
 		var do []ir.Action
-		do = append(do, ir.FoldOf(ir.Value(2), ir.Value(0), ir.Input(rank))...)
-		do = append(do, ir.FoldOf(ir.Value(3), ir.Value(1), ir.Input(n[2]))...)
+		do = append(do, ir.FoldOf(ir.Value(2), ir.Value(0), input(rank))...)
+		do = append(do, ir.FoldOf(ir.Value(3), ir.Value(1), input((rank+1)%Ranks))...)
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1)},
 			Do:   do,
@@ -57,7 +56,7 @@ func role0(rank int, n []int) ir.Program {
 	}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(ir.Input(n[3]), (rank+2)%Ranks, ir.Value(4))},
+		Do:   []ir.Action{ir.PutAs(input((rank+2)%Ranks), (rank+2)%Ranks, ir.Value(4))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(2), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Value(5), ir.Value(4), ir.Value(2)),
@@ -66,28 +65,32 @@ func role0(rank int, n []int) ir.Program {
 		Do:   []ir.Action{ir.PutAs(ir.Value(3), (rank+1)%Ranks, ir.Value(6))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(5), ir.Value(6)},
-		Do:   ir.FoldOf(ir.Chunk(rank), ir.Value(6), ir.Value(5)),
+		Do:   ir.FoldOf(chunk(rank), ir.Value(6), ir.Value(5)),
 	}, ir.Rule{
-		When: []ir.Slot{ir.Chunk(rank)},
-		Do:   []ir.Action{ir.PutTo(ir.Chunk(rank), (rank+4)%Ranks)},
+		When: []ir.Slot{chunk(rank)},
+		Do:   []ir.Action{ir.PutTo(chunk(rank), (rank+4)%Ranks)},
 	}, ir.Rule{
-		When: []ir.Slot{ir.Chunk(rank)},
-		Do:   []ir.Action{ir.PutTo(ir.Chunk(rank), (rank+3)%Ranks)},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Chunk(n[4]), ir.Chunk(n[5])},
-		Do:   ir.PutAll((rank+2)%Ranks, ir.Chunk(rank), ir.Chunk(n[2])),
+		When: []ir.Slot{chunk(rank)},
+		Do:   []ir.Action{ir.PutTo(chunk(rank), (rank+3)%Ranks)},
 	})
-	for i := range 5 {
-		p.Done = append(p.Done, ir.Chunk(i))
+	{
+		var when []ir.Slot
+		when = append(when, chunk(rank), chunk((rank+1)%Ranks))
+		slices.Sort(when)
+		p.Rules = append(p.Rules, ir.Rule{
+			When: when,
+			Do:   ir.PutAll((rank+2)%Ranks, chunk(rank), chunk((rank+1)%Ranks)),
+		})
 	}
+	for i := range 5 {
+		p.Done = append(p.Done, chunk((rank+i)%Ranks))
+	}
+	slices.Sort(p.Done)
 	return p
 }
 
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0, 3, 4, 1, 2, 0, 1},
-	{0, 4, 0, 2, 3, 1, 2},
-	{0, 0, 1, 3, 4, 2, 3},
-	{0, 1, 2, 4, 0, 3, 4},
-	{0, 2, 3, 0, 1, 0, 4},
-}
+// chunk is the one of the part of a rank.
+func chunk(of int) ir.Slot { return ir.Chunk(of) }
+
+// input is the one of the part of a rank.
+func input(of int) ir.Slot { return ir.Input(of) }

@@ -35,16 +35,17 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
-	case 0:
-		return role0(rank)
+	switch rank {
 	case 1:
 		return role1(rank)
+	case 2:
+		return role2(rank)
 	case 3:
 		return role3(rank)
-	default:
-		return role2(rank, n[1:])
+	case 4:
+		return role4(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
@@ -96,20 +97,20 @@ func role0(rank int) ir.Program {
 // role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   ir.PutAllAs(0, []ir.Slot{ir.Input(0), ir.Input(1), ir.Input(2), ir.Input(3)}, []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(3)}),
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1), ir.Chunk(2), ir.Chunk(3)}
 	return p
 }
 
-// role2 is what ranks 2 and 4 do.
-func role2(rank int, n []int) ir.Program {
+// role2 is what rank 2 does.
+func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   ir.PutAllAs(n[0], []ir.Slot{ir.Input(0), ir.Input(1)}, []ir.Slot{ir.Value(n[1]), ir.Value(n[1] + 1)}),
+		Do:   ir.PutAllAs(0, []ir.Slot{ir.Input(0), ir.Input(1)}, []ir.Slot{ir.Value(8), ir.Value(9)}),
 	})
 	{
 		var do []ir.Action
@@ -121,17 +122,17 @@ func role2(rank int, n []int) ir.Program {
 		})
 	}
 	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{ir.Value(n[2])},
-		Do:   []ir.Action{ir.PutAs(ir.Value(n[2]), rank^6, ir.Value(4))},
+		When: []ir.Slot{ir.Value(3)},
+		Do:   []ir.Action{ir.PutAs(ir.Value(3), 4, ir.Value(4))},
 	}, ir.Rule{
-		When: []ir.Slot{ir.Value(n[3]), ir.Value(4)},
-		Do:   ir.FoldOf(ir.Chunk(n[3]), ir.Value(rank^0), ir.Value(n[2]+1)),
+		When: []ir.Slot{ir.Value(2), ir.Value(4)},
+		Do:   ir.FoldOf(ir.Chunk(2), ir.Value(2), ir.Value(4)),
 	}, ir.Rule{
-		When: []ir.Slot{ir.Chunk(n[3])},
-		Do:   []ir.Action{ir.PutTo(ir.Chunk(n[3]), rank^6)},
+		When: []ir.Slot{ir.Chunk(2)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(2), 4)},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Chunk(2), ir.Chunk(3)},
-		Do:   ir.PutAll(n[0], ir.Chunk(2), ir.Chunk(3)),
+		Do:   ir.PutAll(0, ir.Chunk(2), ir.Chunk(3)),
 	})
 	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1), ir.Chunk(2), ir.Chunk(3)}
 	return p
@@ -170,11 +171,35 @@ func role3(rank int) ir.Program {
 	return p
 }
 
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0},
-	{1},
-	{2, 0, 8, 3, 2},
-	{3},
-	{2, 3, 0, 2, 3},
+// role4 is what rank 4 does.
+func role4(rank int) ir.Program {
+	p := ir.Program{Rank: rank, Values: 5}
+	p.Rules = append(p.Rules, ir.Rule{
+		When: []ir.Slot{ir.Enter},
+		Do:   ir.PutAllAs(3, []ir.Slot{ir.Input(0), ir.Input(1)}, []ir.Slot{ir.Value(0), ir.Value(1)}),
+	})
+	{
+		var do []ir.Action
+		do = append(do, ir.FoldOf(ir.Value(2), ir.Value(0), ir.Input(2))...)
+		do = append(do, ir.FoldOf(ir.Value(3), ir.Value(1), ir.Input(3))...)
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1)},
+			Do:   do,
+		})
+	}
+	p.Rules = append(p.Rules, ir.Rule{
+		When: []ir.Slot{ir.Value(2)},
+		Do:   []ir.Action{ir.PutAs(ir.Value(2), 2, ir.Value(4))},
+	}, ir.Rule{
+		When: []ir.Slot{ir.Value(3), ir.Value(4)},
+		Do:   ir.FoldOf(ir.Chunk(3), ir.Value(4), ir.Value(3)),
+	}, ir.Rule{
+		When: []ir.Slot{ir.Chunk(3)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(3), 2)},
+	}, ir.Rule{
+		When: []ir.Slot{ir.Chunk(2), ir.Chunk(3)},
+		Do:   ir.PutAll(3, ir.Chunk(2), ir.Chunk(3)),
+	})
+	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1), ir.Chunk(2), ir.Chunk(3)}
+	return p
 }

@@ -34,18 +34,17 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 1:
+	switch rank {
+	case 1:
 		return role1(rank)
-	case rank == 2:
+	case 2:
 		return role2(rank)
-	case rank == 3:
+	case 3:
 		return role3(rank)
-	case rank == 4:
+	case 4:
 		return role4(rank)
-	default:
-		return role0(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
@@ -75,16 +74,16 @@ func role0(rank int) ir.Program {
 // role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 2, ir.Value(1)), ir.PutAs(ir.Input(0), 3, ir.Value(1)), ir.PutAs(ir.Input(0), 4, ir.Value(1)), ir.PutAs(ir.Input(0), 0, ir.Value(0))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(2), ir.Value(3)},
 		Do:   ir.FoldOf(ir.Value(4), ir.Value(2), ir.Value(3)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(0), ir.Input(0), ir.Value(1), ir.Value(4)),
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
@@ -92,16 +91,16 @@ func role1(rank int) ir.Program {
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 3, ir.Value(2)), ir.PutAs(ir.Input(0), 4, ir.Value(2)), ir.PutAs(ir.Input(0), 0, ir.Value(1)), ir.PutAs(ir.Input(0), 1, ir.Value(1))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(2), ir.Value(3)},
 		Do:   ir.FoldOf(ir.Value(4), ir.Value(2), ir.Value(3)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(0), ir.Value(1), ir.Input(0), ir.Value(4)),
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
@@ -109,16 +108,16 @@ func role2(rank int) ir.Program {
 // role3 is what rank 3 does.
 func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 4, ir.Value(3)), ir.PutAs(ir.Input(0), 0, ir.Value(2)), ir.PutAs(ir.Input(0), 1, ir.Value(2)), ir.PutAs(ir.Input(0), 2, ir.Value(2))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(3)},
 		Do:   ir.FoldOf(ir.Value(4), ir.Input(0), ir.Value(3)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)),
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }

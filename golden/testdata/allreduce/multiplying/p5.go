@@ -34,66 +34,78 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
+	switch rank {
+	case 0:
+		return role0(rank)
 	case 1:
 		return role1(rank)
 	case 2:
 		return role2(rank)
-	default:
-		return role0(rank, n[1:])
 	}
+	return role3(rank)
 }
 
-// role0 is what ranks 0 and 1 do.
-func role0(rank int, n []int) ir.Program {
+// role0 is what rank 0 does.
+func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 4}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(ir.Value(1), ir.Input(0), ir.Value(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1)},
-		Do:   []ir.Action{ir.PutAs(ir.Value(1), rank+1, ir.Value(n[0])), ir.PutAs(ir.Value(1), n[1], ir.Value(n[2]))},
-	}, ir.Rule{
+		Do:   []ir.Action{ir.PutAs(ir.Value(1), 1, ir.Value(2)), ir.PutAs(ir.Value(1), 2, ir.Value(0))},
+	}, {
 		When: []ir.Slot{ir.Value(1), ir.Value(2), ir.Value(3)},
-		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(rank+1), ir.Value(n[0]), ir.Value(3)),
-	}, ir.Rule{
+		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(1), ir.Value(2), ir.Value(3)),
+	}, {
 		When: []ir.Slot{ir.Chunk(0)},
-		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), rank+3)},
-	})
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 3)},
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
-// role1 is what rank 2 does.
+// role1 is what rank 1 does.
 func role1(rank int) ir.Program {
+	p := ir.Program{Rank: rank, Values: 4}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter, ir.Value(0)},
+		Do:   ir.FoldOf(ir.Value(1), ir.Input(0), ir.Value(0)),
+	}, {
+		When: []ir.Slot{ir.Value(1)},
+		Do:   []ir.Action{ir.PutAs(ir.Value(1), 2, ir.Value(1)), ir.PutAs(ir.Value(1), 0, ir.Value(2))},
+	}, {
+		When: []ir.Slot{ir.Value(1), ir.Value(2), ir.Value(3)},
+		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(2), ir.Value(1), ir.Value(3)),
+	}, {
+		When: []ir.Slot{ir.Chunk(0)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 4)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0)}
+	return p
+}
+
+// role2 is what rank 2 does.
+func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 2}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(3)), ir.PutAs(ir.Input(0), 1, ir.Value(3))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1)},
 		Do:   ir.FoldOf(ir.Chunk(0), ir.Value(0), ir.Value(1), ir.Input(0)),
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
-// role2 is what ranks 3 and 4 do.
-func role2(rank int) ir.Program {
+// role3 is what ranks 3 and 4 do.
+func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), rank-3, ir.Value(0))},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
-}
-
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0, 2, 2, 0},
-	{0, 1, 0, 2},
-	{1},
-	{2},
-	{2},
 }

@@ -5,9 +5,10 @@
 package ring5
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"slices"
 )
 
 // Parameters of the schedule.
@@ -48,7 +49,8 @@ func role0(rank int) ir.Program {
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter, ir.Value(2 * i)},
 			Do:   ir.FoldOf(ir.Value(2*i+1), ir.Value(2*i), input((rank+3-i)%Ranks)),
-		}, ir.Rule{
+		})
+		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Value(2*i + 1)},
 			Do:   []ir.Action{ir.PutAs(ir.Value(2*i+1), (rank+1)%Ranks, ir.Value(2*i+2))},
 		})
@@ -71,11 +73,7 @@ func role0(rank int) ir.Program {
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }
 
 // input is the one of the part of a rank.
-func input(of int) ir.Slot {
-	return ir.Input(of)
-}
+func input(of int) ir.Slot { return ir.Input(of) }

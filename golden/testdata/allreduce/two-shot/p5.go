@@ -35,18 +35,17 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 1:
+	switch rank {
+	case 1:
 		return role1(rank)
-	case rank == 2:
+	case 2:
 		return role2(rank)
-	case rank == 3:
+	case 3:
 		return role3(rank)
-	case rank == 4:
+	case 4:
 		return role4(rank)
-	default:
-		return role0(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
@@ -64,17 +63,10 @@ func role0(rank int) ir.Program {
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(0), ir.Input(0), ir.Value(0), ir.Value(1), ir.Value(4)),
+	}, ir.Rule{
+		When: []ir.Slot{ir.Chunk(0)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(0), 2), ir.PutTo(ir.Chunk(0), 3), ir.PutTo(ir.Chunk(0), 4)},
 	})
-	{
-		var do []ir.Action
-		for i := range 4 {
-			do = append(do, ir.PutTo(ir.Chunk(0), i+1))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Chunk(0)},
-			Do:   do,
-		})
-	}
 	for i := range 5 {
 		p.Done = append(p.Done, ir.Chunk(i))
 	}
@@ -99,17 +91,10 @@ func role1(rank int) ir.Program {
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(1), ir.Value(0), ir.Input(1), ir.Value(1), ir.Value(4)),
+	}, ir.Rule{
+		When: []ir.Slot{ir.Chunk(1)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(1), 2), ir.PutTo(ir.Chunk(1), 3), ir.PutTo(ir.Chunk(1), 4), ir.PutTo(ir.Chunk(1), 0)},
 	})
-	{
-		var do []ir.Action
-		for _, iv := range []int{2, 3, 4, 0} {
-			do = append(do, ir.PutTo(ir.Chunk(1), iv))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Chunk(1)},
-			Do:   do,
-		})
-	}
 	for i := range 5 {
 		p.Done = append(p.Done, ir.Chunk(i))
 	}
@@ -119,35 +104,26 @@ func role1(rank int) ir.Program {
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
+	for i := range 2 {
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter},
+			Do:   []ir.Action{ir.PutAs(ir.Input(3-3*i), 3-3*i, ir.Value(2-i))},
+		})
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter},
+			Do:   []ir.Action{ir.PutAs(ir.Input(4-3*i), 4-3*i, ir.Value(2-i))},
+		})
+	}
 	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(ir.Input(3), 3, ir.Value(2))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(ir.Input(4), 4, ir.Value(2))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(1))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(ir.Input(1), 1, ir.Value(1))},
-	}, ir.Rule{
 		When: []ir.Slot{ir.Value(2), ir.Value(3)},
 		Do:   ir.FoldOf(ir.Value(4), ir.Value(2), ir.Value(3)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(2), ir.Value(0), ir.Value(1), ir.Input(2), ir.Value(4)),
+	}, ir.Rule{
+		When: []ir.Slot{ir.Chunk(2)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(2), 3), ir.PutTo(ir.Chunk(2), 4), ir.PutTo(ir.Chunk(2), 0), ir.PutTo(ir.Chunk(2), 1)},
 	})
-	{
-		var do []ir.Action
-		for _, iv := range []int{3, 4, 0, 1} {
-			do = append(do, ir.PutTo(ir.Chunk(2), iv))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Chunk(2)},
-			Do:   do,
-		})
-	}
 	for i := range 5 {
 		p.Done = append(p.Done, ir.Chunk(i))
 	}
@@ -173,17 +149,10 @@ func role3(rank int) ir.Program {
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(3), ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)),
+	}, ir.Rule{
+		When: []ir.Slot{ir.Chunk(3)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(3), 4), ir.PutTo(ir.Chunk(3), 0), ir.PutTo(ir.Chunk(3), 1), ir.PutTo(ir.Chunk(3), 2)},
 	})
-	{
-		var do []ir.Action
-		for _, iv := range []int{4, 0, 1, 2} {
-			do = append(do, ir.PutTo(ir.Chunk(3), iv))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Chunk(3)},
-			Do:   do,
-		})
-	}
 	for i := range 5 {
 		p.Done = append(p.Done, ir.Chunk(i))
 	}
@@ -205,17 +174,10 @@ func role4(rank int) ir.Program {
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(4), ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)),
+	}, ir.Rule{
+		When: []ir.Slot{ir.Chunk(4)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(4), 0), ir.PutTo(ir.Chunk(4), 1), ir.PutTo(ir.Chunk(4), 2), ir.PutTo(ir.Chunk(4), 3)},
 	})
-	{
-		var do []ir.Action
-		for i := range 4 {
-			do = append(do, ir.PutTo(ir.Chunk(4), i))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Chunk(4)},
-			Do:   do,
-		})
-	}
 	for i := range 5 {
 		p.Done = append(p.Done, ir.Chunk(i))
 	}

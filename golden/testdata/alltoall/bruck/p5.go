@@ -5,9 +5,10 @@
 package bruck5
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"slices"
 )
 
 // Parameters of the schedule.
@@ -33,29 +34,48 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	return role0(rank)
+	switch rank {
+	case 0:
+		return role0(rank)
+	}
+	return role1(rank)
 }
 
-// role0 is what ranks 0 to 4 do.
+// role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter},
+		Do:   ir.PutAll(1, ir.Chunk(1), ir.Chunk(3)),
+	}, {
+		When: []ir.Slot{ir.Enter, ir.Chunk(22)},
+		Do:   ir.PutAll(2, ir.Chunk(2), ir.Chunk(22)),
+	}, {
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(4), 4)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(5), ir.Chunk(10), ir.Chunk(15), ir.Chunk(20), ir.Chunk(22)}
+	return p
+}
+
+// role1 is what ranks 1 to 4 do.
+func role1(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   ir.PutAll((rank+1)%Ranks, chunk(rank, (rank+1)%Ranks), chunk(rank, (rank+3)%Ranks)),
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, chunk((rank+4)%Ranks, (rank+2)%Ranks)},
-		Do:   ir.PutAll((rank+2)%Ranks, chunk(rank, (rank+2)%Ranks), chunk((rank+4)%Ranks, (rank+2)%Ranks)),
-	}, ir.Rule{
+	}, {
+		When: []ir.Slot{ir.Enter, chunk(rank-1, (rank+2)%Ranks)},
+		Do:   ir.PutAll((rank+2)%Ranks, chunk(rank, (rank+2)%Ranks), chunk(rank-1, (rank+2)%Ranks)),
+	}, {
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutTo(chunk(rank, (rank+4)%Ranks), (rank+4)%Ranks)},
-	})
-	p.Done = []ir.Slot{chunk((rank+1)%Ranks, rank), chunk((rank+2)%Ranks, rank), chunk((rank+3)%Ranks, rank), chunk((rank+4)%Ranks, rank)}
+		Do:   []ir.Action{ir.PutTo(chunk(rank, rank-1), rank-1)},
+	}}
+	p.Done = append(p.Done, chunk((rank+1)%Ranks, rank), chunk((rank+2)%Ranks, rank), chunk((rank+3)%Ranks, rank), chunk(rank-1, rank))
 	slices.Sort(p.Done)
-	p.Done = append(p.Done, chunk((rank+4)%Ranks, (rank+2)%Ranks))
+	p.Done = append(p.Done, chunk(rank-1, (rank+2)%Ranks))
 	return p
 }
 
 // chunk is the one of the block from one rank to another.
-func chunk(from, to int) ir.Slot {
-	return ir.Chunk(from*Ranks + to)
-}
+func chunk(from, to int) ir.Slot { return ir.Chunk(from*Ranks + to) }

@@ -5,9 +5,10 @@
 package pairwise5
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
-	"slices"
 )
 
 // Parameters of the schedule.
@@ -49,12 +50,10 @@ func role0(rank int) ir.Program {
 			Do:   []ir.Action{ir.PutTo(chunk(rank, (rank+i+2)%Ranks), (rank+i+2)%Ranks)},
 		})
 	}
-	p.Done = []ir.Slot{chunk((rank+1)%Ranks, rank), chunk((rank+2)%Ranks, rank), chunk((rank+3)%Ranks, rank), chunk((rank+4)%Ranks, rank)}
+	p.Done = append(p.Done, chunk((rank+1)%Ranks, rank), chunk((rank+2)%Ranks, rank), chunk((rank+3)%Ranks, rank), chunk((rank+4)%Ranks, rank))
 	slices.Sort(p.Done)
 	return p
 }
 
 // chunk is the one of the block from one rank to another.
-func chunk(from, to int) ir.Slot {
-	return ir.Chunk(from*Ranks + to)
-}
+func chunk(from, to int) ir.Slot { return ir.Chunk(from*Ranks + to) }

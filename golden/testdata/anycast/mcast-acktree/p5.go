@@ -35,16 +35,17 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
-	case 0:
-		return role0(rank)
+	switch rank {
+	case 1:
+		return role1(rank)
 	case 2:
 		return role2(rank)
 	case 3:
 		return role3(rank)
-	default:
-		return role1(rank, n[1:])
+	case 4:
+		return role4(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
@@ -54,49 +55,56 @@ func role0(rank int) ir.Program {
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.McastOf(ir.Chunk(0))},
 	})
-	for i, iv := range []int{1, 2, 4} {
+	for i := range 2 {
 		p.Rules = append(p.Rules, ir.Rule{
 			When:   []ir.Slot{ir.Enter},
-			Do:     []ir.Action{ir.PutTo(ir.Chunk(0), iv)},
+			Do:     []ir.Action{ir.PutTo(ir.Chunk(0), i+1)},
 			Unless: ir.Signal(i),
 			After:  i + 1,
 		})
 	}
+	p.Rules = append(p.Rules, ir.Rule{
+		When:   []ir.Slot{ir.Enter},
+		Do:     []ir.Action{ir.PutTo(ir.Chunk(0), 4)},
+		Unless: ir.Signal(2),
+		After:  3,
+	})
 	p.Done = []ir.Slot{ir.Enter, ir.Signal(0), ir.Signal(1), ir.Signal(2)}
 	p.ReportFrom = []int32{1, 2, 4}
 	return p
 }
 
-// role1 is what ranks 1 and 4 do.
-func role1(rank int, n []int) ir.Program {
+// role1 is what rank 1 does.
+func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0)},
-		Do:   []ir.Action{ir.PutTo(ir.Signal(n[0]), 0)},
-	})
+		Do:   []ir.Action{ir.PutTo(ir.Signal(0), 0)},
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
-	p.Ask = []int32{int32((rank + 2) % Ranks), 0}
+	p.Ask = []int32{3, 0}
 	p.Reports, p.ReportTo = true, 0
-	p.Twice = []ir.Action{ir.PutTo(ir.Signal(n[0]), 0)}
+	p.Twice = []ir.Action{ir.PutTo(ir.Signal(0), 0)}
 	return p
 }
 
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Signals: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0), ir.Signal(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(1), 0)},
-	}, ir.Rule{
+	}, {
 		When:   []ir.Slot{ir.Chunk(0)},
 		Do:     []ir.Action{ir.PutTo(ir.Chunk(0), 3)},
 		Unless: ir.Signal(0),
 		After:  1,
-	}, ir.Rule{
+	}, {
 		When:   []ir.Slot{ir.Signal(0)},
 		Do:     []ir.Action{ir.PutTo(ir.Signal(0), 3)},
 		Unless: ir.Chunk(0),
-	})
+		After:  0,
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0), ir.Signal(0)}
 	p.Ask = []int32{4, 0}
 	p.Reports, p.ReportTo = true, 0
@@ -108,13 +116,13 @@ func role2(rank int) ir.Program {
 // role3 is what rank 3 does.
 func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Signals: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(0), 2)},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Chunk(0), ir.Signal(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 2)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	p.Ask = []int32{2, 0}
 	p.Reports, p.ReportTo = true, 2
@@ -122,11 +130,16 @@ func role3(rank int) ir.Program {
 	return p
 }
 
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0},
-	{1, 0},
-	{2},
-	{3},
-	{1, 2},
+// role4 is what rank 4 does.
+func role4(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(0)},
+		Do:   []ir.Action{ir.PutTo(ir.Signal(2), 0)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0)}
+	p.Ask = []int32{1, 0}
+	p.Reports, p.ReportTo = true, 0
+	p.Twice = []ir.Action{ir.PutTo(ir.Signal(2), 0)}
+	return p
 }

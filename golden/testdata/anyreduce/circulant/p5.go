@@ -37,40 +37,41 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
+	switch rank {
 	case 0:
 		return role0(rank)
 	case 2:
 		return role2(rank)
-	default:
-		return role1(rank, n[1:])
+	case 4:
+		return role3(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 3}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 2), ir.PutTo(ir.Chunk(0), 4), ir.PutTo(ir.Chunk(0), 1)},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(2)},
 		Do:   ir.FoldOf(ir.Chunk(1), ir.Input(0), ir.Value(0), ir.Value(1), ir.Value(2)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Chunk(1)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(1), 2), ir.PutTo(ir.Chunk(1), 4), ir.PutTo(ir.Chunk(1), 1)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(1)}
 	return p
 }
 
-// role1 is what ranks 1, 3 and 4 do.
-func role1(rank int, n []int) ir.Program {
+// role1 is what ranks 1 and 3 do.
+func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Chunk(0)},
-		Do:   []ir.Action{ir.PutAs(ir.Input(0), n[0], ir.Value(n[1]))},
-	})
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), rank-1, ir.Value(0))},
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1)}
 	return p
 }
@@ -78,28 +79,30 @@ func role1(rank int, n []int) ir.Program {
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 2}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 3)},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Chunk(0), ir.Value(0)},
 		Do:   ir.FoldOf(ir.Value(1), ir.Input(0), ir.Value(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1)},
 		Do:   []ir.Action{ir.PutAs(ir.Value(1), 0, ir.Value(1))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Chunk(1)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(1), 3)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1)}
 	return p
 }
 
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0},
-	{1, 0, 0},
-	{2},
-	{1, 2, 0},
-	{1, 0, 2},
+// role3 is what rank 4 does.
+func role3(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter, ir.Chunk(0)},
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(2))},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1)}
+	return p
 }

@@ -42,16 +42,10 @@ func program(rank int) ir.Program {
 // role0 is what ranks 0 to 4 do.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Signals: 4}
-	{
-		var do []ir.Action
-		for i := range 4 {
-			do = append(do, ir.PutTo(ir.Signal(i), (rank+i+1)%Ranks))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Enter},
-			Do:   do,
-		})
-	}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutTo(ir.Signal(0), (rank+1)%Ranks), ir.PutTo(ir.Signal(1), (rank+2)%Ranks), ir.PutTo(ir.Signal(2), (rank+3)%Ranks), ir.PutTo(ir.Signal(3), (rank+4)%Ranks)},
+	}}
 	p.Done = []ir.Slot{ir.Signal(0), ir.Signal(1), ir.Signal(2), ir.Signal(3)}
 	return p
 }

@@ -33,14 +33,13 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	case rank == 1:
+	case 1:
 		return role1(rank)
-	default:
-		return role2(rank)
 	}
+	return role2(rank)
 }
 
 // role0 is what rank 0 does.
@@ -51,7 +50,8 @@ func role0(rank int) ir.Program {
 		Do:   []ir.Action{ir.McastOf(ir.Chunk(0))},
 	})
 	{
-		when := []ir.Slot{ir.Enter}
+		var when []ir.Slot
+		when = append(when, ir.Enter)
 		for i := range 5 {
 			when = append(when, ir.Signal(i))
 		}
@@ -90,15 +90,15 @@ func role1(rank int) ir.Program {
 // role2 is what ranks 2 to 4 do.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(rank-1), 0)},
-	}, ir.Rule{
+	}, {
 		When:   []ir.Slot{ir.Enter},
 		Do:     []ir.Action{ir.PutTo(ir.Signal(rank-2), 1)},
 		Unless: ir.Chunk(0),
 		After:  1,
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }

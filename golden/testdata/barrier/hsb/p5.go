@@ -36,27 +36,20 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Signals: 4}
-	{
-		var do []ir.Action
-		for i := range 4 {
-			do = append(do, ir.PutTo(ir.Signal(0), i+1))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Enter, ir.Signal(0), ir.Signal(1), ir.Signal(2), ir.Signal(3)},
-			Do:   do,
-		})
-	}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter, ir.Signal(0), ir.Signal(1), ir.Signal(2), ir.Signal(3)},
+		Do:   []ir.Action{ir.PutTo(ir.Signal(0), 1), ir.PutTo(ir.Signal(0), 2), ir.PutTo(ir.Signal(0), 3), ir.PutTo(ir.Signal(0), 4)},
+	}}
 	p.Done = []ir.Slot{ir.Signal(0), ir.Signal(1), ir.Signal(2), ir.Signal(3)}
 	return p
 }
@@ -64,10 +57,10 @@ func role0(rank int) ir.Program {
 // role1 is what ranks 1 to 4 do.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Signals: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutTo(ir.Signal(rank-1), 0)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Signal(0)}
 	return p
 }

@@ -34,27 +34,20 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	{
-		var do []ir.Action
-		for i := range 4 {
-			do = append(do, ir.PutTo(ir.Chunk(0), i+1))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Enter},
-			Do:   do,
-		})
-	}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(0), 2), ir.PutTo(ir.Chunk(0), 3), ir.PutTo(ir.Chunk(0), 4)},
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }

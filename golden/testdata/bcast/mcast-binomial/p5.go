@@ -35,44 +35,45 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
+	switch rank {
 	case 0:
 		return role0(rank)
 	case 2:
 		return role2(rank)
-	default:
-		return role1(rank, n[1:])
+	case 3:
+		return role3(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.McastOf(ir.Chunk(0)), ir.PutTo(ir.Chunk(0), 4), ir.PutTo(ir.Chunk(0), 2), ir.PutTo(ir.Chunk(0), 1)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	p.ReportFrom = []int32{1, 2, 4}
 	return p
 }
 
-// role1 is what ranks 1, 3 and 4 do.
-func role1(rank int, n []int) ir.Program {
+// role1 is what ranks 1 and 4 do.
+func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
 	p.Done = []ir.Slot{ir.Chunk(0)}
-	p.Ask = []int32{int32(n[0]), 0}
-	p.Reports, p.ReportTo = true, int32(n[1])
+	p.Ask = []int32{int32((rank + 2) % Ranks), 0}
+	p.Reports, p.ReportTo = true, 0
 	return p
 }
 
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 3)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	p.Ask = []int32{4, 0}
 	p.Reports, p.ReportTo = true, 0
@@ -80,11 +81,11 @@ func role2(rank int) ir.Program {
 	return p
 }
 
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0},
-	{1, 3, 0},
-	{2},
-	{1, 2, 2},
-	{1, 1, 0},
+// role3 is what rank 3 does.
+func role3(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Done = []ir.Slot{ir.Chunk(0)}
+	p.Ask = []int32{2, 0}
+	p.Reports, p.ReportTo = true, 2
+	return p
 }

@@ -35,52 +35,62 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	case rank == 4:
-		return role2(rank)
-	default:
+	case 1:
 		return role1(rank)
+	case 4:
+		return role3(rank)
 	}
+	return role2(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.McastOf(ir.Chunk(0)), ir.PutTo(ir.Chunk(0), 1)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	p.ReportFrom = []int32{1}
 	return p
 }
 
-// role1 is what ranks 1 to 3 do.
+// role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(0)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 2)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0)}
+	p.Ask = []int32{4, 0}
+	p.Reports, p.ReportTo = true, 0
+	p.ReportFrom = []int32{2}
+	return p
+}
+
+// role2 is what ranks 2 and 3 do.
+func role2(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), rank+1)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
-	p.Ask = []int32{int32(other(rank, 3)), 0}
+	p.Ask = []int32{int32(rank - 1), 0}
 	p.Reports, p.ReportTo = true, int32(rank-1)
 	p.ReportFrom = []int32{int32(rank + 1)}
 	return p
 }
 
-// role2 is what rank 4 does.
-func role2(rank int) ir.Program {
+// role3 is what rank 4 does.
+func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	p.Ask = []int32{3, 0}
 	p.Reports, p.ReportTo = true, 3
 	return p
-}
-
-// other returns the rank that is d places behind rank in the circle of all but Root.
-func other(rank, d int) int {
-	return (((rank-Root-1+Ranks)%Ranks+d)%(Ranks-1) + Root + 1) % Ranks
 }

@@ -34,29 +34,27 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 1:
+	switch rank {
+	case 1:
 		return role1(rank)
-	case rank == 2:
+	case 2:
 		return role2(rank)
-	case rank == 3:
+	case 3:
 		return role3(rank)
-	case rank == 4:
+	case 4:
 		return role4(rank)
-	default:
-		return role0(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
 	{
-		do := []ir.Action{ir.PutTo(ir.Chunk(4), 4)}
+		var do []ir.Action
+		do = append(do, ir.PutTo(ir.Chunk(4), 4))
 		do = append(do, ir.PutAll(2, ir.Chunk(2), ir.Chunk(3))...)
-		for _, iv := range []int{1, 0, 4, 3, 2} {
-			do = append(do, ir.PutTo(ir.Chunk(iv), 1))
-		}
+		do = append(do, ir.PutTo(ir.Chunk(1), 1), ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(4), 1), ir.PutTo(ir.Chunk(3), 1), ir.PutTo(ir.Chunk(2), 1))
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
 			Do:   do,
@@ -69,12 +67,16 @@ func role0(rank int) ir.Program {
 // role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	for _, iv := range []int{1, 0, 4} {
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Chunk(iv)},
-			Do:   []ir.Action{ir.PutTo(ir.Chunk(iv), 2)},
-		})
-	}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(1)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(1), 2)},
+	}, {
+		When: []ir.Slot{ir.Chunk(0)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 2)},
+	}, {
+		When: []ir.Slot{ir.Chunk(4)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(4), 2)},
+	}}
 	for i := range 5 {
 		p.Done = append(p.Done, ir.Chunk(i))
 	}

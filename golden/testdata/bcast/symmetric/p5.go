@@ -34,43 +34,70 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
-		return role0(rank)
-	default:
+	switch rank {
+	case 1:
 		return role1(rank)
+	case 2:
+		return role2(rank)
+	case 3:
+		return role3(rank)
+	case 4:
+		return role4(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	{
-		var do []ir.Action
-		for i := range 4 {
-			do = append(do, ir.PutTo(ir.Chunk(i), i+1))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Enter},
-			Do:   do,
-		})
-	}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(1), 2), ir.PutTo(ir.Chunk(2), 3), ir.PutTo(ir.Chunk(3), 4)},
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }
 
-// role1 is what ranks 1 to 4 do.
+// role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{ir.Chunk(rank - 1)},
-		Do:   []ir.Action{ir.PutTo(ir.Chunk(rank-1), other(rank, 3)), ir.PutTo(ir.Chunk(rank-1), other(rank, 2)), ir.PutTo(ir.Chunk(rank-1), other(rank, 1))},
-	})
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(0)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 4), ir.PutTo(ir.Chunk(0), 3), ir.PutTo(ir.Chunk(0), 2)},
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1), ir.Chunk(2), ir.Chunk(3)}
 	return p
 }
 
-// other returns the rank that is d places behind rank in the circle of all but Root.
-func other(rank, d int) int {
-	return (((rank-Root-1+Ranks)%Ranks+d)%(Ranks-1) + Root + 1) % Ranks
+// role2 is what rank 2 does.
+func role2(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(1)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(1), 1), ir.PutTo(ir.Chunk(1), 4), ir.PutTo(ir.Chunk(1), 3)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1), ir.Chunk(2), ir.Chunk(3)}
+	return p
+}
+
+// role3 is what rank 3 does.
+func role3(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(2)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(2), 2), ir.PutTo(ir.Chunk(2), 1), ir.PutTo(ir.Chunk(2), 4)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1), ir.Chunk(2), ir.Chunk(3)}
+	return p
+}
+
+// role4 is what rank 4 does.
+func role4(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(3)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(3), 3), ir.PutTo(ir.Chunk(3), 2), ir.PutTo(ir.Chunk(3), 1)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0), ir.Chunk(1), ir.Chunk(2), ir.Chunk(3)}
+	return p
 }

@@ -34,25 +34,24 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	case rank == 2:
+	case 2:
 		return role2(rank)
-	case rank == 4:
+	case 4:
 		return role3(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 4)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }
@@ -67,10 +66,10 @@ func role1(rank int) ir.Program {
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 1), ir.PutTo(ir.Chunk(0), 3)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
@@ -78,10 +77,10 @@ func role2(rank int) ir.Program {
 // role3 is what rank 4 does.
 func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Chunk(0)},
 		Do:   []ir.Action{ir.PutTo(ir.Chunk(0), 2)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }

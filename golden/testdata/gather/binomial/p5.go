@@ -34,30 +34,31 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
+	switch rank {
 	case 0:
 		return role0(rank)
 	case 2:
 		return role2(rank)
-	default:
-		return role1(rank, n[1:])
+	case 4:
+		return role3(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Done = []ir.Slot{chunk(1), chunk(2), chunk(3), chunk(4)}
+	p.Done = []ir.Slot{ir.Chunk(1), ir.Chunk(2), ir.Chunk(3), ir.Chunk(4)}
 	return p
 }
 
-// role1 is what ranks 1, 3 and 4 do.
-func role1(rank int, n []int) ir.Program {
+// role1 is what ranks 1 and 3 do.
+func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutTo(chunk(rank), n[0])},
-	})
+		Do:   []ir.Action{ir.PutTo(chunk(rank), rank-1)},
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }
@@ -65,24 +66,24 @@ func role1(rank int, n []int) ir.Program {
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{ir.Enter, chunk(3)},
-		Do:   ir.PutAll(0, chunk(2), chunk(3)),
-	})
-	p.Done = []ir.Slot{chunk(3)}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter, ir.Chunk(3)},
+		Do:   ir.PutAll(0, ir.Chunk(2), ir.Chunk(3)),
+	}}
+	p.Done = []ir.Slot{ir.Chunk(3)}
+	return p
+}
+
+// role3 is what rank 4 does.
+func role3(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(4), 0)},
+	}}
+	p.Done = []ir.Slot{ir.Enter}
 	return p
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
-
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0},
-	{1, 0},
-	{2},
-	{1, 2},
-	{1, 0},
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }

@@ -34,33 +34,30 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Done = []ir.Slot{chunk(1), chunk(2), chunk(3), chunk(4)}
+	p.Done = []ir.Slot{ir.Chunk(1), ir.Chunk(2), ir.Chunk(3), ir.Chunk(4)}
 	return p
 }
 
 // role1 is what ranks 1 to 4 do.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutTo(chunk(rank), 0)},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }

@@ -35,29 +35,31 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
-	case 0:
-		return role0(rank)
+	switch rank {
 	case 1:
 		return role1(rank)
+	case 2:
+		return role2(rank)
 	case 3:
 		return role3(rank)
-	default:
-		return role2(rank, n[1:])
+	case 4:
+		return role4(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 18}
 	{
-		when := []ir.Slot{ir.Enter}
+		var when []ir.Slot
+		when = append(when, ir.Enter)
 		for i := range 5 {
 			when = append(when, ir.Value(i))
 		}
 		var do []ir.Action
 		for i := range 5 {
-			do = append(do, ir.FoldOf(ir.Value(i+5), input(i), ir.Value(i))...)
+			do = append(do, ir.FoldOf(ir.Value(i+5), ir.Input(i), ir.Value(i))...)
 		}
 		p.Rules = append(p.Rules, ir.Rule{
 			When: when,
@@ -84,18 +86,18 @@ func role0(rank int) ir.Program {
 	})
 	{
 		var do []ir.Action
-		do = append(do, ir.FoldOf(chunk(0), ir.Value(13), ir.Value(16))...)
-		do = append(do, ir.FoldOf(chunk(1), ir.Value(14), ir.Value(17))...)
+		do = append(do, ir.FoldOf(ir.Chunk(0), ir.Value(13), ir.Value(16))...)
+		do = append(do, ir.FoldOf(ir.Chunk(1), ir.Value(14), ir.Value(17))...)
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Value(13), ir.Value(14), ir.Value(16), ir.Value(17)},
 			Do:   do,
 		})
 	}
 	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{chunk(1)},
-		Do:   []ir.Action{ir.PutTo(chunk(1), 1)},
+		When: []ir.Slot{ir.Chunk(1)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(1), 1)},
 	})
-	p.Done = []ir.Slot{chunk(0)}
+	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
@@ -103,47 +105,47 @@ func role0(rank int) ir.Program {
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
 	{
-		var message []ir.Slot
-		for i := range 5 {
-			message = append(message, input(i))
-		}
-		var as []ir.Slot
-		for i := range 5 {
-			as = append(as, ir.Value(i))
+		var do []ir.Action
+		{
+			var message []ir.Slot
+			for i := range 5 {
+				message = append(message, ir.Input(i))
+			}
+			do = append(do, ir.PutAllAs(0, message, []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(3), ir.Value(4)})...)
 		}
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
-			Do:   ir.PutAllAs(0, message, as),
+			Do:   do,
 		})
 	}
-	p.Done = []ir.Slot{chunk(1)}
+	p.Done = []ir.Slot{ir.Chunk(1)}
 	return p
 }
 
-// role2 is what ranks 2 and 4 do.
-func role2(rank int, n []int) ir.Program {
+// role2 is what rank 2 does.
+func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   ir.PutAllAs(n[0], []ir.Slot{input(0), input(1), input(3)}, []ir.Slot{ir.Value(n[1]), ir.Value(n[1] + 1), ir.Value(n[1] + 2)}),
+		Do:   ir.PutAllAs(0, []ir.Slot{ir.Input(0), ir.Input(1), ir.Input(3)}, []ir.Slot{ir.Value(10), ir.Value(11), ir.Value(12)}),
 	})
 	{
 		var do []ir.Action
-		do = append(do, ir.FoldOf(ir.Value(2), ir.Value(0), input(2))...)
-		do = append(do, ir.FoldOf(ir.Value(3), ir.Value(1), input(4))...)
+		do = append(do, ir.FoldOf(ir.Value(2), ir.Value(0), ir.Input(2))...)
+		do = append(do, ir.FoldOf(ir.Value(3), ir.Value(1), ir.Input(4))...)
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1)},
 			Do:   do,
 		})
 	}
 	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{ir.Value(n[2])},
-		Do:   []ir.Action{ir.PutAs(ir.Value(n[2]), rank^6, ir.Value(4))},
+		When: []ir.Slot{ir.Value(3)},
+		Do:   []ir.Action{ir.PutAs(ir.Value(3), 4, ir.Value(4))},
 	}, ir.Rule{
-		When: []ir.Slot{ir.Value(n[3]), ir.Value(4)},
-		Do:   ir.FoldOf(chunk(rank^0), ir.Value(rank^0), ir.Value(n[2]+1)),
+		When: []ir.Slot{ir.Value(2), ir.Value(4)},
+		Do:   ir.FoldOf(ir.Chunk(2), ir.Value(2), ir.Value(4)),
 	})
-	p.Done = []ir.Slot{chunk(rank ^ 0)}
+	p.Done = []ir.Slot{ir.Chunk(2)}
 	return p
 }
 
@@ -152,13 +154,13 @@ func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 7}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   ir.PutAllAs(4, []ir.Slot{input(2), input(4)}, []ir.Slot{ir.Value(0), ir.Value(1)}),
+		Do:   ir.PutAllAs(4, []ir.Slot{ir.Input(2), ir.Input(4)}, []ir.Slot{ir.Value(0), ir.Value(1)}),
 	})
 	{
 		var do []ir.Action
-		do = append(do, ir.FoldOf(ir.Value(3), input(0), ir.Value(0))...)
-		do = append(do, ir.FoldOf(ir.Value(4), input(1), ir.Value(1))...)
-		do = append(do, ir.FoldOf(ir.Value(5), input(3), ir.Value(2))...)
+		do = append(do, ir.FoldOf(ir.Value(3), ir.Input(0), ir.Value(0))...)
+		do = append(do, ir.FoldOf(ir.Value(4), ir.Input(1), ir.Value(1))...)
+		do = append(do, ir.FoldOf(ir.Value(5), ir.Input(3), ir.Value(2))...)
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(2)},
 			Do:   do,
@@ -169,27 +171,35 @@ func role3(rank int) ir.Program {
 		Do:   ir.PutAllAs(0, []ir.Slot{ir.Value(3), ir.Value(4)}, []ir.Slot{ir.Value(16), ir.Value(17)}),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(5), ir.Value(6)},
-		Do:   ir.FoldOf(chunk(3), ir.Value(6), ir.Value(5)),
+		Do:   ir.FoldOf(ir.Chunk(3), ir.Value(6), ir.Value(5)),
 	})
-	p.Done = []ir.Slot{chunk(3)}
+	p.Done = []ir.Slot{ir.Chunk(3)}
 	return p
 }
 
-// chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
-
-// input is the one of the part of a rank.
-func input(of int) ir.Slot {
-	return ir.Input(of)
-}
-
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0},
-	{1},
-	{2, 0, 10, 3, 2},
-	{3},
-	{2, 3, 0, 2, 3},
+// role4 is what rank 4 does.
+func role4(rank int) ir.Program {
+	p := ir.Program{Rank: rank, Values: 5}
+	p.Rules = append(p.Rules, ir.Rule{
+		When: []ir.Slot{ir.Enter},
+		Do:   ir.PutAllAs(3, []ir.Slot{ir.Input(0), ir.Input(1), ir.Input(3)}, []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2)}),
+	})
+	{
+		var do []ir.Action
+		do = append(do, ir.FoldOf(ir.Value(2), ir.Value(0), ir.Input(2))...)
+		do = append(do, ir.FoldOf(ir.Value(3), ir.Value(1), ir.Input(4))...)
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1)},
+			Do:   do,
+		})
+	}
+	p.Rules = append(p.Rules, ir.Rule{
+		When: []ir.Slot{ir.Value(2)},
+		Do:   []ir.Action{ir.PutAs(ir.Value(2), 2, ir.Value(4))},
+	}, ir.Rule{
+		When: []ir.Slot{ir.Value(3), ir.Value(4)},
+		Do:   ir.FoldOf(ir.Chunk(4), ir.Value(4), ir.Value(3)),
+	})
+	p.Done = []ir.Slot{ir.Chunk(4)}
+	return p
 }

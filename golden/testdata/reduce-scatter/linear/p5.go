@@ -35,18 +35,17 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 1:
+	switch rank {
+	case 1:
 		return role1(rank)
-	case rank == 2:
+	case 2:
 		return role2(rank)
-	case rank == 3:
+	case 3:
 		return role3(rank)
-	case rank == 4:
+	case 4:
 		return role4(rank)
-	default:
-		return role0(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
@@ -55,7 +54,7 @@ func role0(rank int) ir.Program {
 	for i := range 4 {
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
-			Do:   []ir.Action{ir.PutAs(input(i+1), i+1, ir.Value(0))},
+			Do:   []ir.Action{ir.PutAs(ir.Input(i+1), i+1, ir.Value(0))},
 		})
 	}
 	p.Rules = append(p.Rules, ir.Rule{
@@ -63,9 +62,9 @@ func role0(rank int) ir.Program {
 		Do:   ir.FoldOf(ir.Value(4), ir.Value(2), ir.Value(3)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(4)},
-		Do:   ir.FoldOf(chunk(0), input(0), ir.Value(0), ir.Value(1), ir.Value(4)),
+		Do:   ir.FoldOf(ir.Chunk(0), ir.Input(0), ir.Value(0), ir.Value(1), ir.Value(4)),
 	})
-	p.Done = []ir.Slot{chunk(0)}
+	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
@@ -75,46 +74,44 @@ func role1(rank int) ir.Program {
 	for i := range 3 {
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
-			Do:   []ir.Action{ir.PutAs(input(i+2), i+2, ir.Value(1))},
+			Do:   []ir.Action{ir.PutAs(ir.Input(i+2), i+2, ir.Value(1))},
 		})
 	}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input(0), 0, ir.Value(0))},
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(0))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(2), ir.Value(3)},
 		Do:   ir.FoldOf(ir.Value(4), ir.Value(2), ir.Value(3)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(4)},
-		Do:   ir.FoldOf(chunk(1), ir.Value(0), input(1), ir.Value(1), ir.Value(4)),
+		Do:   ir.FoldOf(ir.Chunk(1), ir.Value(0), ir.Input(1), ir.Value(1), ir.Value(4)),
 	})
-	p.Done = []ir.Slot{chunk(1)}
+	p.Done = []ir.Slot{ir.Chunk(1)}
 	return p
 }
 
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
+	for i := range 2 {
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter},
+			Do:   []ir.Action{ir.PutAs(ir.Input(3-3*i), 3-3*i, ir.Value(2-i))},
+		})
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter},
+			Do:   []ir.Action{ir.PutAs(ir.Input(4-3*i), 4-3*i, ir.Value(2-i))},
+		})
+	}
 	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input(3), 3, ir.Value(2))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input(4), 4, ir.Value(2))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input(0), 0, ir.Value(1))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input(1), 1, ir.Value(1))},
-	}, ir.Rule{
 		When: []ir.Slot{ir.Value(2), ir.Value(3)},
 		Do:   ir.FoldOf(ir.Value(4), ir.Value(2), ir.Value(3)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(4)},
-		Do:   ir.FoldOf(chunk(2), ir.Value(0), ir.Value(1), input(2), ir.Value(4)),
+		Do:   ir.FoldOf(ir.Chunk(2), ir.Value(0), ir.Value(1), ir.Input(2), ir.Value(4)),
 	})
-	p.Done = []ir.Slot{chunk(2)}
+	p.Done = []ir.Slot{ir.Chunk(2)}
 	return p
 }
 
@@ -123,22 +120,22 @@ func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input(4), 4, ir.Value(3))},
+		Do:   []ir.Action{ir.PutAs(ir.Input(4), 4, ir.Value(3))},
 	})
 	for i := range 3 {
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
-			Do:   []ir.Action{ir.PutAs(input(i), i, ir.Value(2))},
+			Do:   []ir.Action{ir.PutAs(ir.Input(i), i, ir.Value(2))},
 		})
 	}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(3)},
-		Do:   ir.FoldOf(ir.Value(4), input(3), ir.Value(3)),
+		Do:   ir.FoldOf(ir.Value(4), ir.Input(3), ir.Value(3)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)},
-		Do:   ir.FoldOf(chunk(3), ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)),
+		Do:   ir.FoldOf(ir.Chunk(3), ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)),
 	})
-	p.Done = []ir.Slot{chunk(3)}
+	p.Done = []ir.Slot{ir.Chunk(3)}
 	return p
 }
 
@@ -148,26 +145,16 @@ func role4(rank int) ir.Program {
 	for i := range 4 {
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
-			Do:   []ir.Action{ir.PutAs(input(i), i, ir.Value(3))},
+			Do:   []ir.Action{ir.PutAs(ir.Input(i), i, ir.Value(3))},
 		})
 	}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(3)},
-		Do:   ir.FoldOf(ir.Value(4), ir.Value(3), input(4)),
+		Do:   ir.FoldOf(ir.Value(4), ir.Value(3), ir.Input(4)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)},
-		Do:   ir.FoldOf(chunk(4), ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)),
+		Do:   ir.FoldOf(ir.Chunk(4), ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(4)),
 	})
-	p.Done = []ir.Slot{chunk(4)}
+	p.Done = []ir.Slot{ir.Chunk(4)}
 	return p
-}
-
-// chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
-
-// input is the one of the part of a rank.
-func input(of int) ir.Slot {
-	return ir.Input(of)
 }

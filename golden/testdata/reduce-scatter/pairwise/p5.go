@@ -34,16 +34,17 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
-	case 0:
-		return role0(rank)
+	switch rank {
 	case 1:
 		return role1(rank)
 	case 2:
 		return role2(rank)
-	default:
-		return role3(rank, n[1:])
+	case 3:
+		return role3(rank)
+	case 4:
+		return role4(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
@@ -51,27 +52,28 @@ func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 6}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input(1), 1, ir.Value(0))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   []ir.Action{ir.PutAs(input(2), 2, ir.Value(2))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(1)},
-		Do:   []ir.Action{ir.PutAs(input(3), 3, ir.Value(4))},
-	}, ir.Rule{
+		Do:   []ir.Action{ir.PutAs(ir.Input(1), 1, ir.Value(0))},
+	})
+	for i := range 2 {
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter, ir.Value(i)},
+			Do:   []ir.Action{ir.PutAs(ir.Input(i+2), i+2, ir.Value(2*i+2))},
+		})
+	}
+	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Value(0), ir.Value(1)},
 		Do:   ir.FoldOf(ir.Value(2), ir.Value(1), ir.Value(0)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(3)},
-		Do:   []ir.Action{ir.PutAs(input(4), 4, ir.Value(6))},
+		Do:   []ir.Action{ir.PutAs(ir.Input(4), 4, ir.Value(6))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(2), ir.Value(3)},
 		Do:   ir.FoldOf(ir.Value(4), ir.Value(3), ir.Value(2)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(4), ir.Value(5)},
-		Do:   ir.FoldOf(chunk(0), input(0), ir.Value(5), ir.Value(4)),
+		Do:   ir.FoldOf(ir.Chunk(0), ir.Input(0), ir.Value(5), ir.Value(4)),
 	})
-	p.Done = []ir.Slot{chunk(0)}
+	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
@@ -80,106 +82,118 @@ func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 6}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input(2), 2, ir.Value(0))},
+		Do:   []ir.Action{ir.PutAs(ir.Input(2), 2, ir.Value(0))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   []ir.Action{ir.PutAs(input(3), 3, ir.Value(2))},
+		Do:   []ir.Action{ir.PutAs(ir.Input(3), 3, ir.Value(2))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input(1)),
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(2)},
-		Do:   []ir.Action{ir.PutAs(input(4), 4, ir.Value(4))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(3)},
-		Do:   []ir.Action{ir.PutAs(input(0), 0, ir.Value(5))},
-	}, ir.Rule{
+		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), ir.Input(1)),
+	})
+	for i := range 2 {
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter, ir.Value(i + 2)},
+			Do:   []ir.Action{ir.PutAs(ir.Input(4-4*i), 4-4*i, ir.Value(i+4))},
+		})
+	}
+	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Value(2), ir.Value(3)},
 		Do:   ir.FoldOf(ir.Value(4), ir.Value(3), ir.Value(2)),
 	}, ir.Rule{
 		When: []ir.Slot{ir.Value(1), ir.Value(4), ir.Value(5)},
-		Do:   ir.FoldOf(chunk(1), ir.Value(1), ir.Value(5), ir.Value(4)),
+		Do:   ir.FoldOf(ir.Chunk(1), ir.Value(1), ir.Value(5), ir.Value(4)),
 	})
-	p.Done = []ir.Slot{chunk(1)}
+	p.Done = []ir.Slot{ir.Chunk(1)}
 	return p
 }
 
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 6}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input(3), 3, ir.Value(0))},
-	}, ir.Rule{
+		Do:   []ir.Action{ir.PutAs(ir.Input(3), 3, ir.Value(0))},
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   []ir.Action{ir.PutAs(input(4), 4, ir.Value(2))},
-	}, ir.Rule{
+		Do:   []ir.Action{ir.PutAs(ir.Input(4), 4, ir.Value(2))},
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input(2)),
-	}, ir.Rule{
+		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), ir.Input(2)),
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(2)},
-		Do:   []ir.Action{ir.PutAs(input(0), 0, ir.Value(3))},
-	}, ir.Rule{
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(3))},
+	}, {
 		When: []ir.Slot{ir.Value(1), ir.Value(2)},
 		Do:   ir.FoldOf(ir.Value(3), ir.Value(2), ir.Value(1)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(4)},
-		Do:   []ir.Action{ir.PutAs(input(1), 1, ir.Value(5))},
-	}, ir.Rule{
+		Do:   []ir.Action{ir.PutAs(ir.Input(1), 1, ir.Value(5))},
+	}, {
 		When: []ir.Slot{ir.Value(3), ir.Value(4), ir.Value(5)},
-		Do:   ir.FoldOf(chunk(2), ir.Value(3), ir.Value(5), ir.Value(4)),
-	})
-	p.Done = []ir.Slot{chunk(2)}
+		Do:   ir.FoldOf(ir.Chunk(2), ir.Value(3), ir.Value(5), ir.Value(4)),
+	}}
+	p.Done = []ir.Slot{ir.Chunk(2)}
 	return p
 }
 
-// role3 is what ranks 3 and 4 do.
-func role3(rank int, n []int) ir.Program {
+// role3 is what rank 3 does.
+func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 7}
 	p.Rules = append(p.Rules, ir.Rule{
 		When: []ir.Slot{ir.Enter},
-		Do:   []ir.Action{ir.PutAs(input((rank+1)%Ranks), (rank+1)%Ranks, ir.Value(0))},
+		Do:   []ir.Action{ir.PutAs(ir.Input(4), 4, ir.Value(0))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   []ir.Action{ir.PutAs(input(rank-3), rank-3, ir.Value(rank-2))},
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(1))},
 	}, ir.Rule{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), input(rank)),
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(2)},
-		Do:   []ir.Action{ir.PutAs(input(rank-2), rank-2, ir.Value(rank))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Value(1), ir.Value(2)},
-		Do:   ir.FoldOf(ir.Value(3), ir.Value(2), ir.Value(1)),
-	}, ir.Rule{
-		When: []ir.Slot{ir.Enter, ir.Value(4)},
-		Do:   []ir.Action{ir.PutAs(input(rank-1), rank-1, ir.Value(rank+2))},
-	}, ir.Rule{
-		When: []ir.Slot{ir.Value(3), ir.Value(4)},
-		Do:   ir.FoldOf(ir.Value(5), ir.Value(4), ir.Value(3)),
-	}, ir.Rule{
-		When: []ir.Slot{ir.Value(5), ir.Value(6)},
-		Do:   ir.FoldOf(chunk(rank), ir.Value(rank+2), ir.Value(n[0])),
+		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), ir.Input(3)),
 	})
-	p.Done = []ir.Slot{chunk(rank)}
+	for i := range 2 {
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter, ir.Value(2*i + 2)},
+			Do:   []ir.Action{ir.PutAs(ir.Input(i+1), i+1, ir.Value(2*i+3))},
+		})
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Value(2*i + 1), ir.Value(2*i + 2)},
+			Do:   ir.FoldOf(ir.Value(2*i+3), ir.Value(2*i+2), ir.Value(2*i+1)),
+		})
+	}
+	p.Rules = append(p.Rules, ir.Rule{
+		When: []ir.Slot{ir.Value(5), ir.Value(6)},
+		Do:   ir.FoldOf(ir.Chunk(3), ir.Value(5), ir.Value(6)),
+	})
+	p.Done = []ir.Slot{ir.Chunk(3)}
 	return p
 }
 
-// chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
-
-// input is the one of the part of a rank.
-func input(of int) ir.Slot {
-	return ir.Input(of)
-}
-
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0},
-	{1},
-	{2},
-	{3, 6},
-	{3, 5},
+// role4 is what rank 4 does.
+func role4(rank int) ir.Program {
+	p := ir.Program{Rank: rank, Values: 7}
+	p.Rules = append(p.Rules, ir.Rule{
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(0))},
+	}, ir.Rule{
+		When: []ir.Slot{ir.Enter, ir.Value(0)},
+		Do:   []ir.Action{ir.PutAs(ir.Input(1), 1, ir.Value(2))},
+	}, ir.Rule{
+		When: []ir.Slot{ir.Enter, ir.Value(0)},
+		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), ir.Input(4)),
+	})
+	for i := range 2 {
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter, ir.Value(2*i + 2)},
+			Do:   []ir.Action{ir.PutAs(ir.Input(i+2), i+2, ir.Value(2*i+4))},
+		})
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Value(2*i + 1), ir.Value(2*i + 2)},
+			Do:   ir.FoldOf(ir.Value(2*i+3), ir.Value(2*i+2), ir.Value(2*i+1)),
+		})
+	}
+	p.Rules = append(p.Rules, ir.Rule{
+		When: []ir.Slot{ir.Value(5), ir.Value(6)},
+		Do:   ir.FoldOf(ir.Chunk(4), ir.Value(6), ir.Value(5)),
+	})
+	p.Done = []ir.Slot{ir.Chunk(4)}
+	return p
 }

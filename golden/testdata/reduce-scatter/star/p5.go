@@ -35,12 +35,17 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch n := numbers[rank]; n[0] {
-	case 0:
-		return role0(rank)
-	default:
-		return role1(rank, n[1:])
+	switch rank {
+	case 1:
+		return role1(rank)
+	case 2:
+		return role2(rank)
+	case 3:
+		return role3(rank)
+	case 4:
+		return role4(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
@@ -61,7 +66,8 @@ func role0(rank int) ir.Program {
 		})
 	}
 	{
-		when := []ir.Slot{ir.Enter}
+		var when []ir.Slot
+		when = append(when, ir.Enter)
 		for i := range 10 {
 			when = append(when, ir.Value(i))
 		}
@@ -70,7 +76,7 @@ func role0(rank int) ir.Program {
 		}
 		var do []ir.Action
 		for i := range 5 {
-			do = append(do, ir.FoldOf(chunk(i), input(i), ir.Value(i), ir.Value(i+5), ir.Value(i+20))...)
+			do = append(do, ir.FoldOf(ir.Chunk(i), ir.Input(i), ir.Value(i), ir.Value(i+5), ir.Value(i+20))...)
 		}
 		p.Rules = append(p.Rules, ir.Rule{
 			When: when,
@@ -79,50 +85,94 @@ func role0(rank int) ir.Program {
 	}
 	for i := range 4 {
 		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{chunk(i + 1)},
-			Do:   []ir.Action{ir.PutTo(chunk(i+1), i+1)},
+			When: []ir.Slot{ir.Chunk(i + 1)},
+			Do:   []ir.Action{ir.PutTo(ir.Chunk(i+1), i+1)},
 		})
 	}
-	p.Done = []ir.Slot{chunk(0)}
+	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
-// role1 is what ranks 1 to 4 do.
-func role1(rank int, n []int) ir.Program {
+// role1 is what rank 1 does.
+func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
 	{
-		var message []ir.Slot
-		for i := range 5 {
-			message = append(message, input(i))
-		}
-		var as []ir.Slot
-		for i := range 5 {
-			as = append(as, ir.Value(n[0]+i))
+		var do []ir.Action
+		{
+			var message []ir.Slot
+			for i := range 5 {
+				message = append(message, ir.Input(i))
+			}
+			do = append(do, ir.PutAllAs(0, message, []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(3), ir.Value(4)})...)
 		}
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
-			Do:   ir.PutAllAs(0, message, as),
+			Do:   do,
 		})
 	}
-	p.Done = []ir.Slot{chunk(rank)}
+	p.Done = []ir.Slot{ir.Chunk(1)}
 	return p
 }
 
-// chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
+// role2 is what rank 2 does.
+func role2(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	{
+		var do []ir.Action
+		{
+			var message []ir.Slot
+			for i := range 5 {
+				message = append(message, ir.Input(i))
+			}
+			do = append(do, ir.PutAllAs(0, message, []ir.Slot{ir.Value(5), ir.Value(6), ir.Value(7), ir.Value(8), ir.Value(9)})...)
+		}
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter},
+			Do:   do,
+		})
+	}
+	p.Done = []ir.Slot{ir.Chunk(2)}
+	return p
 }
 
-// input is the one of the part of a rank.
-func input(of int) ir.Slot {
-	return ir.Input(of)
+// role3 is what rank 3 does.
+func role3(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	{
+		var do []ir.Action
+		{
+			var message []ir.Slot
+			for i := range 5 {
+				message = append(message, ir.Input(i))
+			}
+			do = append(do, ir.PutAllAs(0, message, []ir.Slot{ir.Value(10), ir.Value(11), ir.Value(12), ir.Value(13), ir.Value(14)})...)
+		}
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter},
+			Do:   do,
+		})
+	}
+	p.Done = []ir.Slot{ir.Chunk(3)}
+	return p
 }
 
-// numbers has a line for each rank: its role and the numbers n that the role takes.
-var numbers = [Ranks][]int{
-	{0},
-	{1, 0},
-	{1, 5},
-	{1, 10},
-	{1, 15},
+// role4 is what rank 4 does.
+func role4(rank int) ir.Program {
+	p := ir.Program{Rank: rank}
+	{
+		var do []ir.Action
+		{
+			var message []ir.Slot
+			for i := range 5 {
+				message = append(message, ir.Input(i))
+			}
+			do = append(do, ir.PutAllAs(0, message, []ir.Slot{ir.Value(15), ir.Value(16), ir.Value(17), ir.Value(18), ir.Value(19)})...)
+		}
+		p.Rules = append(p.Rules, ir.Rule{
+			When: []ir.Slot{ir.Enter},
+			Do:   do,
+		})
+	}
+	p.Done = []ir.Slot{ir.Chunk(4)}
+	return p
 }

@@ -37,23 +37,22 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	case rank == 4:
+	case 4:
 		return role2(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(ir.Chunk(0), ir.Input(0), ir.Value(0)),
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
@@ -61,13 +60,13 @@ func role0(rank int) ir.Program {
 // role1 is what ranks 1 to 3 do.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 2}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(ir.Value(1), ir.Input(0), ir.Value(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1)},
 		Do:   []ir.Action{ir.PutAs(ir.Value(1), rank-1, ir.Value(0))},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Value(1)}
 	return p
 }
@@ -75,10 +74,10 @@ func role1(rank int) ir.Program {
 // role2 is what rank 4 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 3, ir.Value(0))},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }

@@ -37,18 +37,17 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 1:
+	switch rank {
+	case 1:
 		return role1(rank)
-	case rank == 2:
+	case 2:
 		return role2(rank)
-	case rank == 3:
+	case 3:
 		return role3(rank)
-	case rank == 4:
+	case 4:
 		return role4(rank)
-	default:
-		return role0(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
@@ -91,10 +90,10 @@ func role0(rank int) ir.Program {
 // role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   ir.PutAllAs(0, []ir.Slot{ir.Input(0), ir.Input(1), ir.Input(2), ir.Input(3)}, []ir.Slot{ir.Value(0), ir.Value(1), ir.Value(2), ir.Value(3)}),
-	})
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }

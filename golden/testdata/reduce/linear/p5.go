@@ -37,24 +37,23 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Value(2), ir.Value(3)},
 		Do:   ir.FoldOf(ir.Value(4), ir.Value(2), ir.Value(3)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0), ir.Value(1), ir.Value(4)},
 		Do:   ir.FoldOf(ir.Chunk(0), ir.Input(0), ir.Value(0), ir.Value(1), ir.Value(4)),
-	})
+	}}
 	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
@@ -62,10 +61,10 @@ func role0(rank int) ir.Program {
 // role1 is what ranks 1 to 4 do.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 0, ir.Value(rank-1))},
-	})
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }

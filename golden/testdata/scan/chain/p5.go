@@ -34,40 +34,39 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	case rank == 4:
+	case 4:
 		return role2(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
-		Do:   ir.FoldOf(chunk(0), ir.Input(0)),
-	}, ir.Rule{
+		Do:   ir.FoldOf(ir.Chunk(0), ir.Input(0)),
+	}, {
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 1, ir.Value(0))},
-	})
-	p.Done = []ir.Slot{chunk(0)}
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
 // role1 is what ranks 1 to 3 do.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(chunk(rank), ir.Value(0), ir.Input(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{chunk(rank)},
 		Do:   []ir.Action{ir.PutAs(chunk(rank), rank+1, ir.Value(0))},
-	})
+	}}
 	p.Done = []ir.Slot{chunk(rank)}
 	return p
 }
@@ -75,15 +74,13 @@ func role1(rank int) ir.Program {
 // role2 is what rank 4 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   ir.FoldOf(chunk(4), ir.Value(0), ir.Input(0)),
-	})
-	p.Done = []ir.Slot{chunk(4)}
+		Do:   ir.FoldOf(ir.Chunk(4), ir.Value(0), ir.Input(0)),
+	}}
+	p.Done = []ir.Slot{ir.Chunk(4)}
 	return p
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }

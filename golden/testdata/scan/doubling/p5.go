@@ -34,109 +34,106 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 1:
+	switch rank {
+	case 1:
 		return role1(rank)
-	case rank == 2:
+	case 2:
 		return role2(rank)
-	case rank == 3:
+	case 3:
 		return role3(rank)
-	case rank == 4:
+	case 4:
 		return role4(rank)
-	default:
-		return role0(rank)
 	}
+	return role0(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
-		Do:   ir.FoldOf(chunk(0), ir.Input(0)),
-	})
-	for i, iv := range []int{1, 2, 4} {
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Enter},
-			Do:   []ir.Action{ir.PutAs(ir.Input(0), iv, ir.Value(2*i))},
-		})
-	}
-	p.Done = []ir.Slot{chunk(0)}
+		Do:   ir.FoldOf(ir.Chunk(0), ir.Input(0)),
+	}, {
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 1, ir.Value(0))},
+	}, {
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 2, ir.Value(2))},
+	}, {
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutAs(ir.Input(0), 4, ir.Value(4))},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(0)}
 	return p
 }
 
 // role1 is what rank 1 does.
 func role1(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 1}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 2, ir.Value(0))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
-		Do:   ir.FoldOf(chunk(1), ir.Value(0), ir.Input(0)),
-	}, ir.Rule{
-		When: []ir.Slot{chunk(1)},
-		Do:   []ir.Action{ir.PutAs(chunk(1), 3, ir.Value(2))},
-	})
-	p.Done = []ir.Slot{chunk(1)}
+		Do:   ir.FoldOf(ir.Chunk(1), ir.Value(0), ir.Input(0)),
+	}, {
+		When: []ir.Slot{ir.Chunk(1)},
+		Do:   []ir.Action{ir.PutAs(ir.Chunk(1), 3, ir.Value(2))},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(1)}
 	return p
 }
 
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 3}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 3, ir.Value(0))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), ir.Input(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1)},
 		Do:   []ir.Action{ir.PutAs(ir.Value(1), 4, ir.Value(2))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1), ir.Value(2)},
-		Do:   ir.FoldOf(chunk(2), ir.Value(2), ir.Value(1)),
-	})
-	p.Done = []ir.Slot{chunk(2)}
+		Do:   ir.FoldOf(ir.Chunk(2), ir.Value(2), ir.Value(1)),
+	}}
+	p.Done = []ir.Slot{ir.Chunk(2)}
 	return p
 }
 
 // role3 is what rank 3 does.
 func role3(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 3}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter},
 		Do:   []ir.Action{ir.PutAs(ir.Input(0), 4, ir.Value(0))},
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), ir.Input(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1), ir.Value(2)},
-		Do:   ir.FoldOf(chunk(3), ir.Value(2), ir.Value(1)),
-	})
-	p.Done = []ir.Slot{chunk(3)}
+		Do:   ir.FoldOf(ir.Chunk(3), ir.Value(2), ir.Value(1)),
+	}}
+	p.Done = []ir.Slot{ir.Chunk(3)}
 	return p
 }
 
 // role4 is what rank 4 does.
 func role4(rank int) ir.Program {
 	p := ir.Program{Rank: rank, Values: 5}
-	p.Rules = append(p.Rules, ir.Rule{
+	p.Rules = []ir.Rule{{
 		When: []ir.Slot{ir.Enter, ir.Value(0)},
 		Do:   ir.FoldOf(ir.Value(1), ir.Value(0), ir.Input(0)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(1), ir.Value(2)},
 		Do:   ir.FoldOf(ir.Value(3), ir.Value(2), ir.Value(1)),
-	}, ir.Rule{
+	}, {
 		When: []ir.Slot{ir.Value(3), ir.Value(4)},
-		Do:   ir.FoldOf(chunk(4), ir.Value(4), ir.Value(3)),
-	})
-	p.Done = []ir.Slot{chunk(4)}
+		Do:   ir.FoldOf(ir.Chunk(4), ir.Value(4), ir.Value(3)),
+	}}
+	p.Done = []ir.Slot{ir.Chunk(4)}
 	return p
-}
-
-// chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
 }

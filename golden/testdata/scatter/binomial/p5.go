@@ -34,23 +34,23 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	case rank == 2:
+	case 2:
 		return role2(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
 	{
-		do := []ir.Action{ir.PutTo(chunk(4), 4)}
-		do = append(do, ir.PutAll(2, chunk(2), chunk(3))...)
-		do = append(do, ir.PutTo(chunk(1), 1))
+		var do []ir.Action
+		do = append(do, ir.PutTo(ir.Chunk(4), 4))
+		do = append(do, ir.PutAll(2, ir.Chunk(2), ir.Chunk(3))...)
+		do = append(do, ir.PutTo(ir.Chunk(1), 1))
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
 			Do:   do,
@@ -70,15 +70,13 @@ func role1(rank int) ir.Program {
 // role2 is what rank 2 does.
 func role2(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	p.Rules = append(p.Rules, ir.Rule{
-		When: []ir.Slot{chunk(3)},
-		Do:   []ir.Action{ir.PutTo(chunk(3), 3)},
-	})
-	p.Done = []ir.Slot{chunk(2), chunk(3)}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Chunk(3)},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(3), 3)},
+	}}
+	p.Done = []ir.Slot{ir.Chunk(2), ir.Chunk(3)}
 	return p
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }

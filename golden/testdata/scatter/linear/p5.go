@@ -34,27 +34,20 @@ func Schedule() *machine.Schedule {
 
 // program returns what rank does.
 func program(rank int) ir.Program {
-	switch {
-	case rank == 0:
+	switch rank {
+	case 0:
 		return role0(rank)
-	default:
-		return role1(rank)
 	}
+	return role1(rank)
 }
 
 // role0 is what rank 0 does.
 func role0(rank int) ir.Program {
 	p := ir.Program{Rank: rank}
-	{
-		var do []ir.Action
-		for i := range 4 {
-			do = append(do, ir.PutTo(chunk(i+1), i+1))
-		}
-		p.Rules = append(p.Rules, ir.Rule{
-			When: []ir.Slot{ir.Enter},
-			Do:   do,
-		})
-	}
+	p.Rules = []ir.Rule{{
+		When: []ir.Slot{ir.Enter},
+		Do:   []ir.Action{ir.PutTo(ir.Chunk(1), 1), ir.PutTo(ir.Chunk(2), 2), ir.PutTo(ir.Chunk(3), 3), ir.PutTo(ir.Chunk(4), 4)},
+	}}
 	p.Done = []ir.Slot{ir.Enter}
 	return p
 }
@@ -67,6 +60,4 @@ func role1(rank int) ir.Program {
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot {
-	return ir.Chunk(of)
-}
+func chunk(of int) ir.Slot { return ir.Chunk(of) }
