@@ -39,15 +39,13 @@ func ParseJSON(r io.Reader) (*Schedule, error) {
 
 type jsonReader struct {
 	jsonScanner
-	s            Schedule
-	fields       [len(topFields)]mark // where the values of the header are
-	starts       []mark               // where the programs are, in the order of the document
-	ranks        []int32              // the rank of each program, in the order of the document
-	seen         []uint64             // bit set of the ranks that have a program
-	form         string               // the format, "" until it has been read
-	early        map[string]string    // by form: its first field that was seen before the format
-	saidRecovery bool                 // the header's member recovery has been read
-	noValues     mark                 // the first program without the member values
+	s      Schedule
+	fields [len(topFields)]mark // where the values of the header are
+	starts []mark               // where the programs are, in the order of the document
+	ranks  []int32              // the rank of each program, in the order of the document
+	seen   []uint64             // bit set of the ranks that have a program
+	form   string               // the format
+	values [2]mark              // the first program without the member values, and the first with it
 
 	// Bounds for the values that follow: the limits of the package until the document has named its
 	// own numbers.
@@ -107,8 +105,7 @@ func (p *jsonReader) topField(i int) {
 	case "params":
 		p.params()
 	case "recovery":
-		p.ofForm("recovery", FormatBlocks)
-		h.Recovers, p.saidRecovery = p.bool(), true
+		h.Recovers = p.bool()
 	case "programs":
 		p.array(p.program)
 	}
@@ -116,33 +113,45 @@ func (p *jsonReader) topField(i int) {
 
 // checkHeader checks the header once all of its fields are known.
 func (p *jsonReader) checkHeader() {
-	f := checkHeader(&p.s.Header)
-	if f == nil {
-		f = p.checkForm()
+	if f := checkHeader(&p.s.Header); f != nil {
+		field, _, _ := strings.Cut(f.field, ".")
+		p.failPath(p.fields[slices.Index(topFields[:], field)], f.field, f.msg)
 	}
-	if f == nil {
-		return
-	}
-	field, _, _ := strings.Cut(f.field, ".")
-	p.failPath(p.fields[slices.Index(topFields[:], field)], f.field, f.msg)
 }
 
-// checkForm checks that the document has the form that its header requires.
-func (p *jsonReader) checkForm() *fault {
-	h := &p.s.Header
-	barrier := !h.HasMessage() && h.Chunks > 0
-	switch {
-	case p.form == FormatBlocks:
-	case !inOldForms(h.Collective):
-		return at(-1, -1, -1, "collective", "%s is of %s", h.Collective, FormatBlocks)
-	case barrier && p.form != FormatBarrier:
-		return at(-1, -1, -1, "chunks", "%d: a barrier with chunks is of %s", h.Chunks, FormatBarrier)
-	case !barrier && p.form == FormatBarrier && h.HasMessage():
-		return at(-1, -1, -1, "collective", "%s is for barriers alone", FormatBarrier)
-	case !barrier && p.form == FormatBarrier:
-		return at(-1, -1, -1, "chunks", "0: a barrier without chunks is of %s", Format)
+var formats = []string{Format, FormatRecovery, FormatBarrier, FormatBlocks}
+
+// format reads the form of the document.
+func (p *jsonReader) format() {
+	m := p.here()
+	switch v := p.string("a string"); {
+	case !p.ok():
+	case !slices.Contains(formats, string(v)):
+		p.failAt(m, "unknown format %s; known are %s", quote(v), strings.Join(formats, ", "))
+	default:
+		p.form = string(v)
+		p.s.Recovers = p.s.Recovers || p.form == FormatRecovery
 	}
-	return nil
+}
+
+// checkForm checks that the document has the form that its schedule requires, and the fields of that
+// form.
+func (p *jsonReader) checkForm() {
+	const only = "%s has no field %q, which %s requires"
+	blocks := p.form == FormatBlocks
+	recovery := p.fields[slices.Index(topFields[:], "recovery")]
+	switch form := p.s.format(); {
+	case !blocks && recovery != (mark{}):
+		p.failPath(recovery, "recovery", fmt.Sprintf(only, p.form, "recovery", FormatBlocks))
+	case !blocks && p.values[1] != (mark{}):
+		p.failPath(p.values[1], "programs", fmt.Sprintf(only, p.form, "values", FormatBlocks))
+	case p.form != form:
+		p.failPath(p.fields[0], "format", fmt.Sprintf("%s, must be %s, the first form that can express this schedule", p.form, form))
+	case blocks && recovery == (mark{}):
+		p.failPath(p.fields[0], "format", fmt.Sprintf(`%s, but field "recovery" is missing`, p.form))
+	case blocks && p.values[0] != (mark{}):
+		p.failPath(p.values[0], "programs", `field "values" is missing`)
+	}
 }
 
 // failPath fails at m with the given path instead of the current one.
@@ -196,21 +205,8 @@ func (p *jsonReader) checkEnd() {
 		p.failPath(p.fields[slices.Index(topFields[:], "programs")], "programs", msg)
 	} else if f := check(&p.s); f != nil {
 		p.fault(f)
-	} else if p.form == FormatBlocks {
-		p.checkBlocks()
-	}
-}
-
-// checkBlocks checks the further requirements of schedgen/4: the schedule needs this form, and the
-// document has the members recovery and values.
-func (p *jsonReader) checkBlocks() {
-	switch form := p.s.format(); {
-	case form != FormatBlocks:
-		p.failPath(p.fields[0], "format", fmt.Sprintf("%s, must be %s, which is enough for this schedule", FormatBlocks, form))
-	case !p.saidRecovery:
-		p.failPath(p.fields[0], "format", fmt.Sprintf(`%s, but field "recovery" is missing`, FormatBlocks))
-	case p.noValues != (mark{}):
-		p.failPath(p.noValues, "programs", `field "values" is missing`)
+	} else {
+		p.checkForm()
 	}
 }
 

@@ -39,15 +39,24 @@ func (p *jsonReader) program(int) {
 		case "done":
 			g.Done = p.awaitedList()
 		case "values":
-			p.ofForm("values", FormatBlocks)
 			g.Values = p.int(0, MaxValues)
 			p.valueBound = g.Values
-		default:
-			p.recovery(&g, programFields[i])
+		case "ask":
+			g.Ask = p.peerList(MaxAsk)
+		case "report":
+			p.object(reportFields, 0, func(i int) {
+				if reportFields[i] == "from" {
+					g.ReportFrom = p.peerList(p.rankBound)
+				} else {
+					g.Reports, g.ReportTo = true, p.peer()
+				}
+			})
+		case "twice":
+			g.Twice = p.actionList()
 		}
 	})
-	if seen&(1<<slices.Index(programFields, "values")) == 0 && p.noValues == (mark{}) {
-		p.noValues = start
+	if first := &p.values[seen>>slices.Index(programFields, "values")&1]; *first == (mark{}) {
+		*first = start
 	}
 	p.s.Programs = append(p.s.Programs, g)
 	p.starts = append(p.starts, start)
@@ -187,7 +196,7 @@ func (p *jsonReader) actionList() []Action {
 // message reads a multicast, a fold, or the puts of one message, and appends its actions.
 func (p *jsonReader) message(int) {
 	a, start := Action{}, p.here()
-	var several, as, of []Slot
+	var slots, as, of []Slot
 	seen := p.object(actionFields, 1<<0, func(i int) {
 		switch actionFields[i] {
 		case "op":
@@ -197,78 +206,46 @@ func (p *jsonReader) message(int) {
 		case "to":
 			a.To = p.peer()
 		case "slots":
-			p.ofForm("slots", FormatBlocks)
-			several = p.slotList(p.valueBound)
+			slots = p.slotList(p.valueBound)
 		case "as":
-			p.ofForm("as", FormatBlocks)
 			as = p.slotList(MaxValues)
 		case "of":
-			p.ofForm("of", FormatBlocks)
 			of = p.slotList(p.valueBound)
 		}
 	})
+	first := len(p.actionBuf)
 	switch {
 	case !p.ok():
-	case several != nil && seen&mcastAction == mcastAction:
-		p.failAt(start, `fields "slot" and "slots" in one action`)
-	case seen&^foldAction == 0 && a.Op == Fold:
-		p.require(actionFields, foldAction, seen)
-		if p.ok() && len(of) == 0 {
-			p.failAt(start, "a fold has at least one operand")
-		}
-		p.actionBuf = append(p.actionBuf, FoldOf(a.Slot, of...)...)
-		return
-	case a.Op == Fold:
-		p.failAt(start, `a fold has the fields "op", "slot" and "of"`)
-	case seen&(1<<5) != 0:
-		p.failAt(start, `field "of" in an action that is not a fold`)
-	case several != nil && a.Op != Put:
-		p.failAt(start, `field "slots" in a multicast`)
-	case seen&(1<<3) != 0:
-		p.puts(start, int(a.To), several, as, seen)
-		return
-	case seen&(1<<4) != 0:
-		p.failAt(start, `field "as" without field "slots"`)
-	case seen&mcastAction != mcastAction:
-		p.require(actionFields, mcastAction, seen)
-	case a.Op == Put && a.Slot == Enter:
-		p.failAt(start, "enter cannot be put")
-	case a.Op == Put:
-		p.require(actionFields, putAction, seen)
+	case a.Op == Mcast && seen != mcastAction:
+		p.failAt(start, `a multicast has the fields "op" and "slot"`)
 	case a.Op == Mcast && a.Slot.Kind() != KindChunk:
 		p.failAt(start, "%s: only a chunk can be multicast", a.Slot)
-	case a.Op == Mcast && seen != mcastAction:
-		p.failAt(start, `field "to" in a multicast`)
-	}
-	p.actionBuf = append(p.actionBuf, a)
-}
-
-// puts appends the puts of a message that has several slots or gives a slot another name.
-func (p *jsonReader) puts(start mark, to int, slots, as []Slot, seen uint) {
-	want := uint(messageAction)
-	if as != nil {
-		want = renamedAction
-	}
-	p.require(actionFields, want, seen)
-	switch {
-	case !p.ok():
-		return
-	case len(slots) < 2 && as == nil:
+	case a.Op == Fold && seen != foldAction:
+		p.failAt(start, `a fold has the fields "op", "slot" and "of"`)
+	case a.Op == Fold && len(of) == 0:
+		p.failAt(start, "a fold has at least one operand")
+	case a.Op == Fold:
+		p.actionBuf = append(p.actionBuf, FoldOf(a.Slot, of...)...)
+	case a.Op == Put && seen != putAction && seen != messageAction && seen != renamedAction:
+		p.failAt(start, `a put has the fields "op", "slot" and "to", or "op", "slots", "to" and, if need be, "as"`)
+	case a.Op == Put && seen == putAction && a.Slot == Enter:
+		p.failAt(start, "enter cannot be put")
+	case a.Op == Mcast, seen == putAction:
+		p.actionBuf = append(p.actionBuf, a)
+	case seen == messageAction && len(slots) < 2:
 		p.failAt(start, "slots has at least two slots; one that keeps its name is written as slot")
-		return
-	case as != nil && len(as) != len(slots):
+	case seen == renamedAction && len(as) != len(slots):
 		p.failAt(start, "as has %d slots for %d", len(as), len(slots))
-		return
-	}
-	first := len(p.actionBuf)
-	p.actionBuf = append(p.actionBuf, PutAll(to, slots...)...)
-	for i, name := range as {
-		if a := &p.actionBuf[first+i]; name != a.Slot || name.Kind() != KindChunk {
-			a.As = name
+	default:
+		p.actionBuf = append(p.actionBuf, PutAll(int(a.To), slots...)...)
+		for i, name := range as {
+			if a := &p.actionBuf[first+i]; name != a.Slot || name.Kind() != KindChunk {
+				a.As = name
+			}
 		}
-	}
-	if as != nil && !renames(p.actionBuf[first:]) {
-		p.failAt(start, "as gives no slot another name")
+		if seen == renamedAction && !renames(p.actionBuf[first:]) {
+			p.failAt(start, "as gives no slot another name")
+		}
 	}
 }
 
@@ -286,3 +263,18 @@ func (p *jsonReader) op() Op {
 	}
 	return 0
 }
+
+// peerList reads at most most ranks.
+func (p *jsonReader) peerList(most int) []int32 {
+	p.peerBuf = p.peerBuf[:0]
+	p.array(func(i int) {
+		if i == most {
+			p.failAt(p.here(), "more than %d ranks", most)
+		}
+		p.peerBuf = append(p.peerBuf, p.peer())
+	})
+	return p.peers.copyOf(p.peerBuf)
+}
+
+// peer reads the number of a rank.
+func (p *jsonReader) peer() int32 { return int32(p.int(0, p.rankBound-1)) }

@@ -1,16 +1,16 @@
 package ir
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-// maxString bounds a string of the document, in bytes after its escapes are decoded. Legal strings
-// are much shorter: the longest is a name of MaxName bytes.
-const maxString = 256
+// maxString bounds a string of the document, in bytes with its escapes. The longest legal string is
+// a name of MaxName bytes, each as an escape of six.
+const maxString = 6 * MaxName
 
 // jsonScanner reads the values of a JSON document whose structure its caller knows. It keeps the
 // path of the current value. It buffers one string and nothing else.
@@ -202,65 +202,39 @@ func (p *jsonScanner) string(want string) []byte {
 		return nil
 	}
 	p.skip()
-	p.text = p.text[:0]
-	for {
-		at, c := p.mark(), p.peek()
-		switch {
-		case c == '"':
-			p.skip()
-			return p.text
-		case c == '\\':
-			p.skip()
-			p.escape(at)
-		case c < ' ':
-			p.unexpected(at, "the rest of a string", "")
-			return nil
-		default:
-			p.text = append(p.text, byte(c))
-			p.skip()
-		}
-		if len(p.text) > maxString {
-			p.failAt(m, "a string of more than %d bytes: %s", maxString, quote(p.text))
-			return nil
-		}
-	}
-}
-
-// escape reads the rest of an escape after its backslash. It takes surrogates as they come, because
-// no legal string has a rune beyond the basic plane.
-func (p *jsonScanner) escape(m mark) {
-	const from, to = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
-	c := p.peek()
-	if c == 'u' {
-		p.skip()
-		p.text = utf8.AppendRune(p.text, p.hex4(m))
-		return
-	}
-	i := strings.IndexRune(from, rune(c))
-	if i < 0 {
-		p.unexpected(m, "an escape", `\`)
-		return
-	}
-	p.text = append(p.text, to[i])
-	p.skip()
-}
-
-func (p *jsonScanner) hex4(m mark) rune {
-	var digits [4]byte
-	for i := range digits {
+	p.text = append(p.text[:0], '"')
+	escaped := false // the next byte belongs to an escape
+	for escapes := false; ; {
 		c := p.peek()
-		if c == eof || !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
-			p.unexpected(m, "four hexadecimal digits", `\u`+string(digits[:i]))
-			return 0
+		if c < ' ' {
+			p.unexpected(p.mark(), "the rest of a string", "")
+			return nil
 		}
-		digits[i] = byte(c)
+		p.text = append(p.text, byte(c))
 		p.skip()
+		switch {
+		case c == '"' && !escaped && escapes:
+			return p.decoded(m)
+		case c == '"' && !escaped:
+			return p.text[1 : len(p.text)-1]
+		case len(p.text) > maxString:
+			p.failAt(m, "a string of more than %d bytes: %s", maxString, quote(p.text[1:]))
+			return nil
+		}
+		escaped = c == '\\' && !escaped
+		escapes = escapes || escaped
 	}
-	v, err := strconv.ParseUint(string(digits[:]), 16, 32)
-	if err != nil {
+}
+
+// decoded returns the string at m, whose literal is in text, without escapes.
+func (p *jsonScanner) decoded(m mark) []byte {
+	var s string
+	if err := json.Unmarshal(p.text, &s); err != nil {
 		p.failAt(m, "%v", err)
+		return nil
 	}
-	return rune(v)
+	p.text = append(p.text[:0], s...)
+	return p.text
 }
 
 // quote quotes text for a message. It cuts text to maxQuote bytes.

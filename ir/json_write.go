@@ -63,26 +63,18 @@ func WriteJSON(w io.Writer, s *Schedule) error {
 	out := newPrinter(w)
 	form := s.format()
 	out.jsonHeader(&s.Header, form)
-	out.str(`"programs":[`)
-	for r := range s.Programs {
-		if r > 0 {
-			out.str(",")
-		}
-		out.str("\n")
-		out.jsonProgram(&s.Programs[r], form)
-	}
-	out.str("]}\n")
+	out.str(`"programs":`)
+	out.list("[\n", ",\n", len(s.Programs), func(r int) { out.jsonProgram(&s.Programs[r], form) })
+	out.str("}\n")
 	return out.flush(s.Name() + " as JSON")
 }
 
 // jsonHeader writes the members before the programs. The names need no escapes, because Validate
 // accepts only letters, digits and hyphens.
 func (p printer) jsonHeader(h *Header, form string) {
-	p.str(`{"format":"` + form + `","collective":"` + h.Collective + `","algorithm":"` + h.Algorithm + `",`)
+	p.str(`{"format":"` + form + `","collective":"` + h.Collective + `","algorithm":"` + h.Algorithm + `"`)
 	p.member("ranks", h.Ranks)
-	p.str(",")
 	p.member("root", h.Root)
-	p.str(",")
 	p.member("chunks", h.Chunks)
 	if form == FormatBlocks {
 		p.str(`,"recovery":` + strconv.FormatBool(h.Recovers))
@@ -92,39 +84,70 @@ func (p printer) jsonHeader(h *Header, form string) {
 		if i > 0 {
 			p.str(",")
 		}
-		p.member(param.Name, param.Value)
+		p.str(`"` + param.Name + `":`)
+		p.num(param.Value)
 	}
 	p.str("},\n")
 }
 
-// member writes a member whose value is a number.
+// member writes a member whose value is a number, and that is not the first of its object.
 func (p printer) member(name string, v int) {
-	p.str(`"`)
+	p.str(`,"`)
 	p.str(name)
 	p.str(`":`)
 	p.num(v)
 }
 
+// list writes an array of n elements. open and comma are a bracket and a comma with white space.
+func (p printer) list(open, comma string, n int, element func(i int)) {
+	if n == 0 {
+		open = "["
+	}
+	p.str(open)
+	for i := range n {
+		if i > 0 {
+			p.str(comma)
+		}
+		element(i)
+	}
+	p.str("]")
+}
+
 func (p printer) jsonProgram(g *Program, form string) {
-	p.str("{")
-	p.member("rank", g.Rank)
-	p.str(",")
+	p.str(`{"rank":`)
+	p.num(g.Rank)
 	p.member("signals", g.Signals)
 	if form == FormatBlocks {
-		p.str(",")
 		p.member("values", g.Values)
 	}
-	p.str(`,"rules":[`)
-	for i := range g.Rules {
-		if i > 0 {
-			p.str(",")
-		}
-		p.str("\n ")
-		p.jsonRule(&g.Rules[i])
-	}
-	p.str(`],"done":`)
+	p.str(`,"rules":`)
+	p.list("[\n ", ",\n ", len(g.Rules), func(i int) { p.jsonRule(&g.Rules[i]) })
+	p.str(`,"done":`)
 	p.jsonSlots(g.Done)
-	p.jsonRecovery(&g.Recovery)
+	if len(g.Ask) > 0 {
+		p.str(`,"ask":`)
+		p.jsonRanks(g.Ask)
+	}
+	switch {
+	case g.Reports && len(g.ReportFrom) > 0:
+		p.str(`,"report":{"to":`)
+		p.num(int(g.ReportTo))
+		p.str(`,"from":`)
+		p.jsonRanks(g.ReportFrom)
+		p.str("}")
+	case g.Reports:
+		p.str(`,"report":{"to":`)
+		p.num(int(g.ReportTo))
+		p.str("}")
+	case len(g.ReportFrom) > 0:
+		p.str(`,"report":{"from":`)
+		p.jsonRanks(g.ReportFrom)
+		p.str("}")
+	}
+	if len(g.Twice) > 0 {
+		p.str(`,"twice":`)
+		p.jsonActions(g.Twice)
+	}
 	p.str("}")
 }
 
@@ -132,9 +155,8 @@ func (p printer) jsonRule(r *Rule) {
 	p.str(`{"when":`)
 	p.jsonSlots(r.When)
 	if r.IsRepair() {
-		p.str(`,"unless":"`)
-		p.slot(r.Unless)
-		p.str(`",`)
+		p.str(`,"unless":`)
+		p.jsonSlot(r.Unless)
 		p.member("after", r.After)
 	}
 	p.str(`,"do":`)
@@ -143,26 +165,12 @@ func (p printer) jsonRule(r *Rule) {
 }
 
 func (p printer) jsonActions(actions []Action) {
-	p.str("[")
+	open := "["
 	for len(actions) > 0 {
 		message := MessageOf(actions)
+		p.str(open)
 		p.jsonAction(message)
-		if actions = actions[len(message):]; len(actions) > 0 {
-			p.str(",")
-		}
-	}
-	p.str("]")
-}
-
-func (p printer) jsonSlots(slots []Slot) {
-	p.str("[")
-	for i, s := range slots {
-		if i > 0 {
-			p.str(",")
-		}
-		p.str(`"`)
-		p.slot(s)
-		p.str(`"`)
+		actions, open = actions[len(message):], ","
 	}
 	p.str("]")
 }
@@ -171,43 +179,38 @@ func (p printer) jsonAction(message []Action) {
 	a := message[0]
 	p.str(`{"op":"`)
 	p.str(a.Op.String())
-	switch renamed := renames(message); {
-	case a.Op == Fold:
-		p.str(`","slot":"`)
-		p.slot(a.As)
-		p.str(`","of":`)
-		p.jsonEach(message, func(b Action) Slot { return b.Slot })
-	case a.Op == Put && (len(message) > 1 || renamed):
+	renamed := a.Op == Put && renames(message)
+	if a.Op == Put && (len(message) > 1 || renamed) {
 		p.str(`","slots":`)
-		p.jsonEach(message, func(b Action) Slot { return b.Slot })
-		p.str(",")
+		p.list("[", ",", len(message), func(i int) { p.jsonSlot(message[i].Slot) })
+	} else {
+		p.str(`","slot":`)
+		p.jsonSlot(a.Sets())
+	}
+	if a.Op == Put {
 		p.member("to", int(a.To))
-		if renamed {
-			p.str(`,"as":`)
-			p.jsonEach(message, Action.Sets)
-		}
-	default:
-		p.str(`","slot":"`)
-		p.slot(a.Slot)
-		p.str(`"`)
-		if a.Op == Put {
-			p.str(",")
-			p.member("to", int(a.To))
-		}
+	}
+	if renamed {
+		p.str(`,"as":`)
+		p.list("[", ",", len(message), func(i int) { p.jsonSlot(message[i].Sets()) })
+	}
+	if a.Op == Fold {
+		p.str(`,"of":`)
+		p.list("[", ",", len(message), func(i int) { p.jsonSlot(message[i].Slot) })
 	}
 	p.str("}")
 }
 
-// jsonEach writes one slot of each action of a message.
-func (p printer) jsonEach(message []Action, slot func(Action) Slot) {
-	p.str("[")
-	for i, a := range message {
-		if i > 0 {
-			p.str(",")
-		}
-		p.str(`"`)
-		p.slot(slot(a))
-		p.str(`"`)
-	}
-	p.str("]")
+func (p printer) jsonSlots(slots []Slot) {
+	p.list("[", ",", len(slots), func(i int) { p.jsonSlot(slots[i]) })
+}
+
+func (p printer) jsonRanks(ranks []int32) {
+	p.list("[", ",", len(ranks), func(i int) { p.num(int(ranks[i])) })
+}
+
+func (p printer) jsonSlot(s Slot) {
+	p.str(`"`)
+	p.slot(s)
+	p.str(`"`)
 }

@@ -39,9 +39,9 @@ func TestHostileInputsAllocateLittle(t *testing.T) {
 		input io.Reader
 		want  string
 	}{
-		{"string", ParseJSON, repeat(`{"format":"`, 'a', hundredMB, `"}`), "format: a string of more than 256 bytes"},
-		{"field name", ParseJSON, repeat(`{"`, 'a', hundredMB, `":1}`), "document: a string of more than 256 bytes"},
-		{"escapes", ParseJSON, io.MultiReader(strings.NewReader(`{"format":"`), repeated(`\u0061`)), "more than 256 bytes"},
+		{"string", ParseJSON, repeat(`{"format":"`, 'a', hundredMB, `"}`), "format: a string of more than 384 bytes"},
+		{"field name", ParseJSON, repeat(`{"`, 'a', hundredMB, `":1}`), "document: a string of more than 384 bytes"},
+		{"escapes", ParseJSON, io.MultiReader(strings.NewReader(`{"format":"`), repeated(`\u0061`)), "more than 384 bytes"},
 		{"number", ParseJSON, repeat(start+`"ranks":`, '1', hundredMB, `}`), "ranks: 111111111111111111111111… is out of range"},
 		{"spaces", ParseJSON, repeat(`{`, ' ', hundredMB, ``), "found the end of the input"},
 		{"arrays", ParseJSON, repeat(``, '[', hundredMB, ``), "expected an object"},
