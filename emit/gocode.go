@@ -43,7 +43,7 @@ func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 	if err := checkGo(s); err != nil {
 		return err
 	}
-	roles, owners, ok := rolesOf(s)
+	roles, program, ok := rolesOf(s)
 	if !ok {
 		return tooLong(s, count(len(roles), "role")+" or more")
 	}
@@ -51,7 +51,7 @@ func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 	writeSchedule(&code, s, digest, o)
 	writeProgram(&code, roles)
 	for i, ro := range roles {
-		ro.write(&code, s, owners, i)
+		ro.write(&code, program, i)
 		if code.Len() > 2*maxGoText { // gofmt adds and removes only blanks
 			break
 		}
@@ -59,7 +59,7 @@ func writeGo(w io.Writer, s *ir.Schedule, o Options) error {
 	if code.Len() > 2*maxGoText {
 		return tooLong(s, count(len(roles), "role"))
 	}
-	writeNumbering(&code, s, owners)
+	writeNumbering(&code, s, program.owners)
 	var file bytes.Buffer
 	writeHead(&file, s, o, code.String())
 	file.Write(code.Bytes())

@@ -44,14 +44,6 @@ func joint(parts ...any) piece {
 	return p
 }
 
-func joinPieces(list []piece) piece {
-	parts := make([]any, len(list))
-	for i, p := range list {
-		parts[i] = p
-	}
-	return joint(parts...)
-}
-
 // moves reports whether a number of the piece moves with the rank.
 func (p *piece) moves() bool {
 	return slices.ContainsFunc(p.numbers, func(n operand) bool { return n.moves })
@@ -151,22 +143,22 @@ const (
 	leastLoop = 130 // minimum number of bytes that a loop takes the place of
 )
 
-// roll returns the list with loops in place of pieces that repeat, where numbers grow by the same
-// step each time.
-func roll(list []piece) []piece {
+// roll returns statements that append to a variable, with loops in place of those that repeat and
+// whose numbers grow by the same step each time.
+func roll(list []piece, name string) []piece {
 	for n := 1; n <= maxBody; n++ {
-		if next := rollBy(list, n); len(next) < len(list) {
+		if next := rollBy(list, n, name); len(next) < len(list) {
 			list, n = next, 0 // loops may repeat, too
 		}
 	}
 	return list
 }
 
-// rollBy makes loops of n pieces that repeat.
-func rollBy(list []piece, n int) (out []piece) {
+// rollBy makes loops of n statements that repeat.
+func rollBy(list []piece, n int, name string) (out []piece) {
 	for len(list) >= 2*n {
 		if by, times := turns(list, n); times > 1 {
-			if body := joinPieces(list[:n]); (times-1)*len(body.text) >= leastLoop && body.loops < len(loopNames) {
+			if body := merged(list[:n], name); (times-1)*len(body.text) >= leastLoop && body.loops < len(loopNames) {
 				out, list = append(out, body.loop(by, times)), list[times*n:]
 				continue
 			}
@@ -174,6 +166,22 @@ func rollBy(list []piece, n int) (out []piece) {
 		out, list = append(out, list[0]), list[1:]
 	}
 	return append(out, list...)
+}
+
+// merged joins statements. Neighbours that append single elements to the variable become one.
+func merged(statements []piece, name string) piece {
+	head, tail := name+" = append("+name+", ", ")\n"
+	single := func(text string) bool { return strings.HasPrefix(text, head) && !strings.HasSuffix(text, "..."+tail) }
+	parts := make([]any, len(statements))
+	for i, next := range statements {
+		if i > 0 && single(next.text) && single(statements[i-1].text) {
+			last := parts[i-1].(piece)
+			last.text = strings.TrimSuffix(last.text, tail)
+			parts[i-1], next.text = last, ", "+strings.TrimPrefix(next.text, head)
+		}
+		parts[i] = next
+	}
+	return joint(parts...)
 }
 
 // turns returns how often the first n pieces of list repeat, and how much their numbers grow each

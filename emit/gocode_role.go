@@ -23,37 +23,40 @@ type role struct {
 // leastRole is the minimum number of bytes of a role.
 const leastRole = 200
 
-// rolesOf groups the ranks of s by role. owners is how many ranks a chunk names: it belongs to the
-// part of the vector of one rank, to the block from one rank to another, or to none. ok is false if
+// rolesOf groups the ranks of s by role, and returns how their programs are written. ok is false if
 // there are too many roles for maxGoText, and roles are then the first of them.
-func rolesOf(s *ir.Schedule) (roles []*role, owners int, ok bool) {
+func rolesOf(s *ir.Schedule) (roles []*role, w goProgram, ok bool) {
+	w.s = s
+	w.whens, w.messages = ascending(s)
 	switch n := s.Blocks(); {
 	case s.Ranks == 1 || s.Chunks%s.Ranks > 0 || s.Chunks == 0:
 	case n == s.Ranks:
-		owners = 1
+		w.owners = 1
 	case n == s.Ranks*s.Ranks:
-		owners = 2
+		w.owners = 2
 	default: // maybe the message has a part for each rank
-		if with, ok := grouped(s, 1); ok {
-			if without, ok := grouped(s, 0); ok && len(without) <= len(with) {
-				return without, 0, true
+		parts := w
+		parts.owners = 1
+		if with, ok := parts.roles(); ok {
+			if without, ok := w.roles(); ok && len(without) <= len(with) {
+				return without, w, true
 			}
-			return with, 1, true
+			return with, parts, true
 		}
 	}
-	roles, ok = grouped(s, owners)
-	return roles, owners, ok
+	roles, ok = w.roles()
+	return roles, w, ok
 }
 
-func grouped(s *ir.Schedule, owners int) (roles []*role, ok bool) {
-	known := make(map[string][]*role) // by the text of the program without numbers
-	whens, messages := ascending(s)
+// roles groups the ranks by role.
+func (w goProgram) roles() (roles []*role, ok bool) {
+	known := make(map[string][]*role) // by the outline of the program
+	w.outline = true
 next:
-	for rank := range s.Programs {
-		w := goProgram{s: s, owners: owners, whens: whens, messages: messages, rank: rank, outline: true}
+	for w.rank = range w.s.Programs {
 		p := w.program()
 		for _, ro := range known[p.text] {
-			if ro.add(rank, p.numbers) {
+			if ro.add(w.rank, p.numbers) {
 				continue next
 			}
 		}
@@ -61,7 +64,7 @@ next:
 			return roles, false
 		}
 		ro := &role{
-			ranks: []int{rank}, numbers: p.numbers,
+			ranks: []int{w.rank}, numbers: p.numbers,
 			fixed: slices.Repeat([]bool{true}, len(p.numbers)), moves: slices.Repeat([]bool{true}, len(p.numbers)),
 		}
 		known[p.text] = append(known[p.text], ro)
@@ -111,10 +114,9 @@ func (ro *role) add(rank int, numbers []operand) bool {
 }
 
 // write writes the function of the role, which is number i.
-func (ro *role) write(b *bytes.Buffer, s *ir.Schedule, owners, i int) {
+func (ro *role) write(b *bytes.Buffer, w goProgram, i int) {
 	does := "do"
-	w := goProgram{s: s, owners: owners, rank: ro.ranks[0]}
-	w.whens, w.messages = ascending(s)
+	w.rank = ro.ranks[0]
 	if len(ro.ranks) == 1 {
 		does, w.owners = "does", 0
 	} else {
@@ -133,14 +135,15 @@ func (ro *role) write(b *bytes.Buffer, s *ir.Schedule, owners, i int) {
 // goProgram writes the program of a rank as Go. As an outline it writes a shorter text without
 // loops, by which it compares ranks.
 type goProgram struct {
-	s       *ir.Schedule
-	owners  int // how many ranks a chunk names
-	rank    int
-	outline bool
-
+	s *ir.Schedule
+	// owners is how many ranks a chunk names: 1 if it belongs to the part of the vector of one rank,
+	// 2 if it belongs to the block from one rank to another, else 0.
+	owners          int
 	whens, messages bool // the slots of rules, and those of messages, are sets
 
-	known []operand // the numbers that follow; nil: those of the rank
+	rank    int
+	outline bool
+	known   []operand // the numbers that follow; nil: those of the rank
 }
 
 // goItem is an element of a list, or several.
@@ -150,6 +153,7 @@ type goItem struct {
 	many   bool // the value is a list
 }
 
+// number returns the next number of the program, which is at at this rank.
 func (w *goProgram) number(at, mod int) piece {
 	n := operand{at: at, mod: mod}
 	if w.known != nil {
@@ -380,7 +384,7 @@ func (w *goProgram) list(name, element string, all []goItem, sorted int) (before
 		moves = moves || i < sorted && it.value.moves()
 		statements = append(statements, it.appended(name, element))
 	}
-	first, rest := roll(statements[:sorted]), roll(statements[sorted:])
+	first, rest := roll(statements[:sorted], name), roll(statements[sorted:], name)
 	switch {
 	case plain && !moves && len(first)+len(rest) == len(all):
 		parts := []any{"[]" + element + "{"}
@@ -397,30 +401,14 @@ func (w *goProgram) list(name, element string, all []goItem, sorted int) (before
 	if !strings.HasPrefix(name, "p.") {
 		before = joint("var ", name, " []", element, "\n")
 	}
-	before = joint(before, joinPieces(merged(first, name)))
+	before = joint(before, merged(first, name))
 	if moves {
 		before = joint(before, "slices.Sort(", name, ")\n")
 	}
-	return joint(before, joinPieces(merged(rest, name))), joint(name)
+	return joint(before, merged(rest, name)), joint(name)
 }
 
-// merged joins statements that append elements to a variable.
-func merged(statements []piece, name string) (out []piece) {
-	head, tail := name+" = append("+name+", ", ")\n"
-	for _, next := range statements {
-		if n := len(out); n > 0 && strings.HasPrefix(next.text, head) && strings.HasPrefix(out[n-1].text, head) &&
-			!strings.HasSuffix(next.text, "..."+tail) && !strings.HasSuffix(out[n-1].text, "..."+tail) {
-			last, next := out[n-1], next
-			last.text, next.text = strings.TrimSuffix(last.text, tail), ", "+strings.TrimPrefix(next.text, head)
-			out[n-1] = joint(last, next)
-			continue
-		}
-		out = append(out, next)
-	}
-	return out
-}
-
-// appended returns the statement that appends an goItem to a variable.
+// appended returns the statement that appends an item to a variable.
 func (it *goItem) appended(name, element string) piece {
 	value := it.value
 	if strings.HasPrefix(value.text, "{") {

@@ -47,8 +47,7 @@ func role0(rank int) ir.Program {
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter, ir.Value(2 * i)},
 			Do:   ir.FoldOf(ir.Value(2*i+1), ir.Value(2*i), input((rank+3-i)%Ranks)),
-		})
-		p.Rules = append(p.Rules, ir.Rule{
+		}, ir.Rule{
 			When: []ir.Slot{ir.Value(2*i + 1)},
 			Do:   []ir.Action{ir.PutAs(ir.Value(2*i+1), (rank+1)%Ranks, ir.Value(2*i+2))},
 		})

@@ -108,8 +108,7 @@ func role2(rank int) ir.Program {
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter},
 			Do:   []ir.Action{ir.PutAs(ir.Input(3-3*i), 3-3*i, ir.Value(2-i))},
-		})
-		p.Rules = append(p.Rules, ir.Rule{
+		}, ir.Rule{
 			When: []ir.Slot{ir.Enter},
 			Do:   []ir.Action{ir.PutAs(ir.Input(4-3*i), 4-3*i, ir.Value(2-i))},
 		})

@@ -153,8 +153,7 @@ func role3(rank int) ir.Program {
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter, ir.Value(2*i + 2)},
 			Do:   []ir.Action{ir.PutAs(ir.Input(i+1), i+1, ir.Value(2*i+3))},
-		})
-		p.Rules = append(p.Rules, ir.Rule{
+		}, ir.Rule{
 			When: []ir.Slot{ir.Value(2*i + 1), ir.Value(2*i + 2)},
 			Do:   ir.FoldOf(ir.Value(2*i+3), ir.Value(2*i+2), ir.Value(2*i+1)),
 		})
@@ -184,8 +183,7 @@ func role4(rank int) ir.Program {
 		p.Rules = append(p.Rules, ir.Rule{
 			When: []ir.Slot{ir.Enter, ir.Value(2*i + 2)},
 			Do:   []ir.Action{ir.PutAs(ir.Input(i+2), i+2, ir.Value(2*i+4))},
-		})
-		p.Rules = append(p.Rules, ir.Rule{
+		}, ir.Rule{
 			When: []ir.Slot{ir.Value(2*i + 1), ir.Value(2*i + 2)},
 			Do:   ir.FoldOf(ir.Value(2*i+3), ir.Value(2*i+2), ir.Value(2*i+1)),
 		})
