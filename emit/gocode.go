@@ -121,7 +121,7 @@ func writeHead(w io.Writer, s *ir.Schedule, o Options, code string) {
 	if strings.Contains(code, "slices.") {
 		fmt.Fprint(w, "\"slices\"\n\n")
 	}
-	for _, path := range []string{"ir", "ir/windows", "runtime/machine"} {
+	for _, path := range []string{"ir", "runtime/machine"} {
 		if strings.Contains(code, path[strings.LastIndexByte(path, '/')+1:]+".") {
 			fmt.Fprintf(w, "\"github.com/schedgen/schedgen/%s\"\n", path)
 		}
@@ -166,7 +166,7 @@ func writeSchedule(w io.Writer, s *ir.Schedule, digest uint64, o Options) {
 	}
 	fmt.Fprintf(w, "},\nDigest: %#016x,\nProgram: program,\n", digest)
 	if windows.Has(s) {
-		fmt.Fprint(w, "Places: func(rank int) windows.Places {\nplaces, _ := windows.Of(rank, Ranks, program)\nreturn places\n},\n")
+		fmt.Fprint(w, "Places: machine.PlacesOf(Ranks, program),\n")
 	}
 	for _, claim := range []struct {
 		name  string

@@ -6,7 +6,6 @@ package hsb5
 
 import (
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -26,10 +25,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x280ba4ed54906a02,
 		Program: program,
-		Places: func(rank int) windows.Places {
-			places, _ := windows.Of(rank, Ranks, program)
-			return places
-		},
+		Places:  machine.PlacesOf(Ranks, program),
 	}
 }
 

@@ -6,7 +6,6 @@ package cycle3
 
 import (
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -25,10 +24,7 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x3d2d69f5f6863a6d,
 		Program: program,
-		Places: func(rank int) windows.Places {
-			places, _ := windows.Of(rank, Ranks, program)
-			return places
-		},
+		Places:  machine.PlacesOf(Ranks, program),
 	}
 }
 

@@ -42,12 +42,18 @@ func Of(s *ir.Schedule) (*Schedule, error) {
 	}
 	of := &Schedule{Header: s.Header, Digest: digest, Source: s, Program: func(rank int) ir.Program { return s.Programs[rank] }}
 	if windows.Has(s) {
-		of.Places = func(rank int) windows.Places {
-			places, _ := windows.Of(rank, s.Ranks, of.Program)
-			return places
-		}
+		of.Places = PlacesOf(s.Ranks, of.Program)
 	}
 	return of, nil
+}
+
+// PlacesOf returns the Places of a [Schedule] from the programs of its ranks, 0 … ranks-1. A
+// schedule for which [windows.Has] is false must not have them.
+func PlacesOf(ranks int, program func(rank int) ir.Program) func(rank int) windows.Places {
+	return func(rank int) windows.Places {
+		places, _ := windows.Of(rank, ranks, program)
+		return places
+	}
 }
 
 // Compile returns the plan of rank. It returns an error if rank is out of range, or the error of

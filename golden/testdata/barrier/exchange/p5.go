@@ -6,7 +6,6 @@ package exchange5
 
 import (
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/windows"
 	"github.com/schedgen/schedgen/runtime/machine"
 )
 
@@ -26,11 +25,8 @@ func Schedule() *machine.Schedule {
 		},
 		Digest:  0x72cfc8446a644bf3,
 		Program: program,
-		Places: func(rank int) windows.Places {
-			places, _ := windows.Of(rank, Ranks, program)
-			return places
-		},
-		Proved: true,
+		Places:  machine.PlacesOf(Ranks, program),
+		Proved:  true,
 	}
 }
 
