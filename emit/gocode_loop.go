@@ -1,61 +1,82 @@
 package emit
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dave/jennifer/jen"
 )
 
-// piece is Go text with holes for numbers.
+// piece is Go code with holes for numbers: an expression, several, or statements.
 type piece struct {
-	text    string
+	form    string // the same for pieces that differ only in numbers
+	code    []jen.Code
 	numbers []operand
-	loops   int // how many loops stand within each other
+	loops   int  // how many loops stand within each other
+	element bool // it is an element of a list, for a statement that appends it
 }
 
-const hole = "\x00"
-
-// joint joins pieces and strings.
-func joint(parts ...any) piece {
-	var size, numbers int
-	for _, part := range parts {
-		switch part := part.(type) {
-		case string:
-			size += len(part)
-		case piece:
-			size, numbers = size+len(part.text), numbers+len(part.numbers)
-		}
+// beside returns parts side by side.
+func beside(parts ...piece) piece {
+	var form, numbers int
+	for i := range parts {
+		form, numbers = form+len(parts[i].form)+2, numbers+len(parts[i].numbers)
 	}
 	var text strings.Builder
-	text.Grow(size)
-	p := piece{numbers: make([]operand, 0, numbers)}
-	for _, part := range parts {
-		switch part := part.(type) {
-		case string:
-			text.WriteString(part)
-		case piece:
-			text.WriteString(part.text)
-			p.numbers = append(p.numbers, part.numbers...)
-			p.loops = max(p.loops, part.loops)
+	text.Grow(form)
+	p := piece{code: make([]jen.Code, 0, len(parts)), numbers: make([]operand, 0, numbers)}
+	for i, part := range parts {
+		if i > 0 {
+			text.WriteString(", ")
 		}
+		text.WriteString(part.form)
+		p.code = append(p.code, part.code...)
+		p.numbers = append(p.numbers, part.numbers...)
+		p.loops = max(p.loops, part.loops)
 	}
-	p.text = text.String()
+	p.form = text.String()
 	return p
 }
 
+// joint returns what build makes of parts. name is what the form tells of build.
+func joint(name string, build func(...jen.Code) *jen.Statement, parts ...piece) piece {
+	p := beside(parts...)
+	p.form = name + "(" + p.form + ")"
+	p.code = []jen.Code{build(p.code...)}
+	return p
+}
+
+// id returns a piece that is a name.
+func id(name string) piece { return piece{form: name, code: []jen.Code{jen.Id(name)}} }
+
+// call returns a call of a function of package ir.
+func call(name string, arguments ...piece) piece {
+	return joint("ir."+name, jen.Qual(irPath, name).Call, arguments...)
+}
+
+// spread returns p..., the last argument of a call.
+func spread(p piece) piece {
+	return joint("...", func(c ...jen.Code) *jen.Statement { return jen.Add(c...).Op("...") }, p)
+}
+
+// assign returns the statement that sets a variable.
+func assign(name string, value piece) piece { return joint(name+" =", jen.Id(name).Op("=").Add, value) }
+
+// appending returns the statement that appends values to a variable.
+func appending(name string, values ...piece) piece {
+	return assign(name, joint("append", jen.Append, append([]piece{id(name)}, values...)...))
+}
+
 // moves reports whether a number of the piece moves with the rank.
-func (p *piece) moves() bool {
+func (p piece) moves() bool {
 	return slices.ContainsFunc(p.numbers, func(n operand) bool { return n.moves })
 }
 
-// write writes the piece for a role of ranks in first … last.
-func (p piece) write(b *bytes.Buffer, first, last int) {
-	for i, text := range strings.Split(p.text, hole) {
-		if i > 0 {
-			b.WriteString(p.numbers[i-1].text(first, last))
-		}
-		b.WriteString(text)
+// fill fills the holes for a role of ranks in first … last.
+func (p *piece) fill(first, last int) {
+	for i := range p.numbers {
+		*p.numbers[i].hole = *p.numbers[i].code(first, last)
 	}
 }
 
@@ -67,6 +88,13 @@ type operand struct {
 	int32   bool  // it has the type int32
 	steps   []int // what each turn of a loop adds, the innermost loop first
 	lo, hi  int   // what all loops together add at least and at most
+	hole    *jen.Statement
+}
+
+// piece returns a hole for the number.
+func (n operand) piece() piece {
+	n.hole = new(jen.Statement)
+	return piece{form: "0", code: []jen.Code{n.hole}, numbers: []operand{n}}
 }
 
 // step returns how much b is more than a, if nothing else differs.
@@ -88,8 +116,8 @@ func (a *operand) step(b *operand) (step int, ok bool) {
 // loopNames are the variables of loops, the innermost first.
 const loopNames = "ijkmuvwxyz"
 
-// text returns the number as an expression, for ranks in first … last.
-func (n *operand) text(first, last int) string {
+// code returns the number as an expression, for ranks in first … last.
+func (n *operand) code(first, last int) *jen.Statement {
 	at, wraps := n.at, false
 	if n.moves && n.mod > 0 {
 		for at+n.lo+first < 0 {
@@ -100,51 +128,51 @@ func (n *operand) text(first, last int) string {
 		}
 		wraps = at+n.hi+last >= n.mod
 	}
-	var more, less []string
-	add := func(v int, term string) {
+	var more, less []jen.Code
+	add := func(v int, term jen.Code) {
 		switch {
 		case v > 0:
-			more = append(more, term)
+			more = append(more, jen.Op("+"), term)
 		case v < 0:
-			less = append(less, term)
+			less = append(less, jen.Op("-"), term)
 		}
 	}
 	if n.moves {
-		add(1, "rank")
+		add(1, jen.Id("rank"))
 	}
 	for i, step := range n.steps {
-		name := loopNames[i : i+1]
+		term := jen.Id(loopNames[i : i+1])
 		if step > 1 || step < -1 {
-			name = fmt.Sprintf("%d*%s", max(step, -step), name)
+			term = jen.Lit(max(step, -step)).Op("*").Add(term)
 		}
-		add(step, name)
+		add(step, term)
 	}
-	add(at, fmt.Sprint(max(at, -at)))
-	text := strings.Join(more, " + ")
-	for _, term := range less {
-		text += " - " + term
+	add(at, jen.Lit(max(at, -at)))
+	if len(more) > 0 {
+		more = more[1:] // no sign before the first term
 	}
+	sum := jen.Add(more...).Add(less...)
 	switch {
-	case len(more)+len(less) == 0:
-		text = "0"
-	case wraps && len(more)+len(less) > 1:
-		text = "(" + text + ") % Ranks"
+	case len(*sum) == 0:
+		sum.Lit(0)
+	case wraps && len(*sum) > 1:
+		sum = jen.Parens(sum).Op("%").Id("Ranks")
 	case wraps:
-		text += " % Ranks"
+		sum.Op("%").Id("Ranks")
 	}
 	if n.int32 && (n.moves || len(n.steps) > 0) {
-		text = "int32(" + text + ")"
+		sum = jen.Int32().Call(sum)
 	}
-	return text
+	return sum
 }
 
 const (
 	maxBody   = 8   // maximum number of pieces that repeat in a loop
-	leastLoop = 130 // minimum number of bytes that a loop takes the place of
+	leastLoop = 130 // minimum number of bytes of forms that a loop takes the place of
 )
 
-// roll returns statements that append to a variable, with loops in place of those that repeat and
-// whose numbers grow by the same step each time.
+// roll returns elements and statements that append to a variable, with loops in place of those that
+// repeat and whose numbers grow by the same step each time.
 func roll(list []piece, name string) []piece {
 	for n := 1; n <= maxBody; n++ {
 		if next := rollBy(list, n, name); len(next) < len(list) {
@@ -158,7 +186,8 @@ func roll(list []piece, name string) []piece {
 func rollBy(list []piece, n int, name string) (out []piece) {
 	for len(list) >= 2*n {
 		if by, times := turns(list, n); times > 1 {
-			if body := merged(list[:n], name); (times-1)*len(body.text) >= leastLoop && body.loops < len(loopNames) {
+			body := beside(merged(list[:n], name)...)
+			if (times-1)*len(body.form) >= leastLoop && body.loops < len(loopNames) {
 				out, list = append(out, body.loop(by, times)), list[times*n:]
 				continue
 			}
@@ -168,20 +197,19 @@ func rollBy(list []piece, n int, name string) (out []piece) {
 	return append(out, list...)
 }
 
-// merged joins statements. Neighbours that append single elements to the variable become one.
-func merged(statements []piece, name string) piece {
-	head, tail := name+" = append("+name+", ", ")\n"
-	single := func(text string) bool { return strings.HasPrefix(text, head) && !strings.HasSuffix(text, "..."+tail) }
-	parts := make([]any, len(statements))
-	for i, next := range statements {
-		if i > 0 && single(next.text) && single(statements[i-1].text) {
-			last := parts[i-1].(piece)
-			last.text = strings.TrimSuffix(last.text, tail)
-			parts[i-1], next.text = last, ", "+strings.TrimPrefix(next.text, head)
+// merged returns the statements of a list. One statement appends neighbours that are elements.
+func merged(list []piece, name string) (statements []piece) {
+	for len(list) > 0 {
+		n := slices.IndexFunc(list, func(p piece) bool { return !p.element })
+		switch {
+		case n < 0:
+			return append(statements, appending(name, list...))
+		case n > 0:
+			statements = append(statements, appending(name, list[:n]...))
 		}
-		parts[i] = next
+		statements, list = append(statements, list[n]), list[n+1:]
 	}
-	return joint(parts...)
+	return statements
 }
 
 // turns returns how often the first n pieces of list repeat, and how much their numbers grow each
@@ -200,7 +228,7 @@ func turns(list []piece, n int) (by []int, times int) {
 // steps returns how much the numbers of b are more than those of a, if nothing else differs.
 func steps(a, b []piece) (by []int, ok bool) {
 	for i := range a {
-		if a[i].text != b[i].text {
+		if a[i].form != b[i].form {
 			return nil, false
 		}
 		for k := range a[i].numbers {
@@ -214,12 +242,12 @@ func steps(a, b []piece) (by []int, ok bool) {
 	return by, true
 }
 
-// loop returns the loop that repeats the piece. by is how much its numbers grow in each turn.
+// loop returns the loop that repeats the statements of p. by is how much their numbers grow in each
+// turn.
 func (p piece) loop(by []int, times int) piece {
-	numbers := slices.Clone(p.numbers)
-	head := fmt.Sprintf("for range %d {\n", times)
-	for i := range numbers {
-		n, all := &numbers[i], by[i]*(times-1)
+	head := jen.Range().Lit(times)
+	for i := range p.numbers {
+		n, all := &p.numbers[i], by[i]*(times-1)
 		if by[i] == 0 {
 			continue
 		}
@@ -228,7 +256,10 @@ func (p piece) loop(by []int, times int) piece {
 		copy(steps, n.steps)
 		steps[p.loops] = by[i]
 		n.steps = steps
-		head = fmt.Sprintf("for %c := range %d {\n", loopNames[p.loops], times)
+		head = jen.Id(loopNames[p.loops : p.loops+1]).Op(":=").Range().Lit(times)
 	}
-	return piece{text: head + p.text + "}\n", numbers: numbers, loops: p.loops + 1}
+	p.form = fmt.Sprintf("for i := range %d { %s }", times, p.form)
+	p.code = []jen.Code{jen.For(head).Block(p.code...)}
+	p.loops++
+	return p
 }

@@ -1,11 +1,12 @@
 package emit
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/dave/jennifer/jen"
 
 	"github.com/schedgen/schedgen/ir"
 )
@@ -55,7 +56,7 @@ func (w goProgram) roles() (roles []*role, ok bool) {
 next:
 	for w.rank = range w.s.Programs {
 		p := w.program()
-		for _, ro := range known[p.text] {
+		for _, ro := range known[p.form] {
 			if ro.add(w.rank, p.numbers) {
 				continue next
 			}
@@ -67,7 +68,7 @@ next:
 			ranks: []int{w.rank}, numbers: p.numbers,
 			fixed: slices.Repeat([]bool{true}, len(p.numbers)), moves: slices.Repeat([]bool{true}, len(p.numbers)),
 		}
-		known[p.text] = append(known[p.text], ro)
+		known[p.form] = append(known[p.form], ro)
 		roles = append(roles, ro)
 	}
 	return roles, true
@@ -113,8 +114,8 @@ func (ro *role) add(rank int, numbers []operand) bool {
 	return true
 }
 
-// write writes the function of the role, which is number i.
-func (ro *role) write(b *bytes.Buffer, w goProgram, i int) {
+// function returns the function of the role, which is number i.
+func (ro *role) function(w goProgram, i int) piece {
 	does := "do"
 	w.rank = ro.ranks[0]
 	if len(ro.ranks) == 1 {
@@ -127,9 +128,10 @@ func (ro *role) write(b *bytes.Buffer, w goProgram, i int) {
 			w.known = append(w.known, n)
 		}
 	}
-	fmt.Fprintf(b, "// role%d is what %s %s.\nfunc role%d(rank int) ir.Program {\n", i, numbered("rank", ro.ranks), does, i)
-	w.program().write(b, ro.ranks[0], ro.ranks[len(ro.ranks)-1])
-	fmt.Fprint(b, "}\n\n")
+	body := w.program()
+	body.fill(ro.ranks[0], ro.ranks[len(ro.ranks)-1])
+	comment := jen.Commentf("%s is what %s %s.", roleName(i), numbered("rank", ro.ranks), does)
+	return joint("", comment.Line().Func().Id(roleName(i)).Params(jen.Id("rank").Int()).Qual(irPath, "Program").Add, body)
 }
 
 // goProgram writes the program of a rank as Go. As an outline it writes a shorter text without
@@ -148,7 +150,7 @@ type goProgram struct {
 
 // goItem is an element of a list, or several.
 type goItem struct {
-	before piece // statements that must come before it
+	before []piece // statements that must come before it
 	value  piece
 	many   bool // the value is a list
 }
@@ -159,57 +161,60 @@ func (w *goProgram) number(at, mod int) piece {
 	if w.known != nil {
 		n, w.known = w.known[0], w.known[1:]
 	}
-	return piece{text: hole, numbers: []operand{n}}
+	return n.piece()
 }
 
 func (w *goProgram) peer(rank int32) piece { return w.number(int(rank), w.s.Ranks) }
 
-// program returns the statements of the function that returns the program.
+// program returns the body of the function that returns the program.
 func (w *goProgram) program() piece {
 	p := &w.s.Programs[w.rank]
-	code := joint("p := ir.Program{Rank: rank")
+	fields := []piece{fieldOf("Rank", id("rank"))}
 	if p.Signals > 0 {
-		code = joint(code, ", Signals: ", w.number(p.Signals, 0))
+		fields = append(fields, fieldOf("Signals", w.number(p.Signals, 0)))
 	}
 	if p.Values > 0 {
-		code = joint(code, ", Values: ", w.number(p.Values, 0))
+		fields = append(fields, fieldOf("Values", w.number(p.Values, 0)))
 	}
-	parts := []any{code, "}\n"}
+	body := []piece{joint("p :=", jen.Id("p").Op(":=").Qual(irPath, "Program").Values, fields...)}
 	set := func(name, element string, all []goItem, sorted int) {
-		before, value := w.list("p."+name, element, all, sorted)
-		switch {
-		case len(all) == 0:
-		case before.text != "":
-			parts = append(parts, before)
-		default:
-			parts = append(parts, "p."+name+" = ", value, "\n")
+		if len(all) == 0 {
+			return
 		}
+		before, value := w.list(name, element, all, sorted)
+		if len(before) == 0 {
+			before = []piece{assign(name, value)}
+		}
+		body = append(body, before...)
 	}
 	var rules []goItem
 	for i := range p.Rules {
 		rules = append(rules, w.rule(&p.Rules[i]))
 	}
-	set("Rules", "ir.Rule", rules, 0)
+	set("p.Rules", "Rule", rules, 0)
 	done, sorted := w.slots(p.Done, true)
-	set("Done", "ir.Slot", done, sorted)
-	set("Ask", "int32", w.ranks(p.Ask), 0)
+	set("p.Done", "Slot", done, sorted)
+	set("p.Ask", "int32", w.ranks(p.Ask), 0)
 	if p.Reports {
-		parts = append(parts, "p.Reports, p.ReportTo = true, ", w.ranks([]int32{p.ReportTo})[0].value, "\n")
+		body = append(body, assign("p.Reports, p.ReportTo", joint("", jen.List, id("true"), w.ranks([]int32{p.ReportTo})[0].value)))
 	}
-	set("ReportFrom", "int32", w.ranks(p.ReportFrom), 0)
-	set("Twice", "ir.Action", w.actions(p.Twice), 0)
-	return joint(append(parts, "return p\n")...)
+	set("p.ReportFrom", "int32", w.ranks(p.ReportFrom), 0)
+	set("p.Twice", "Action", w.actions(p.Twice), 0)
+	return joint("", jen.Block, append(body, joint("return", jen.Return, id("p")))...)
 }
+
+// fieldOf returns a field of a composite literal.
+func fieldOf(name string, value piece) piece { return joint(name, jen.Id(name).Op(":").Add, value) }
 
 func (w *goProgram) rule(r *ir.Rule) goItem {
 	slots, sorted := w.slots(r.When, w.whens)
-	before, when := w.list("when", "ir.Slot", slots, sorted)
-	more, do := w.list("do", "ir.Action", w.actions(r.Do), 0)
-	value := joint("{\nWhen: ", when, ",\nDo: ", do, ",\n")
+	before, when := w.list("when", "Slot", slots, sorted)
+	more, do := w.list("do", "Action", w.actions(r.Do), 0)
+	fields := []piece{fieldOf("When", when), fieldOf("Do", do)}
 	if r.IsRepair() {
-		value = joint(value, "Unless: ", w.slot(r.Unless), ",\nAfter: ", w.number(r.After, 0), ",\n")
+		fields = append(fields, fieldOf("Unless", w.slot(r.Unless)), fieldOf("After", w.number(r.After, 0)))
 	}
-	return goItem{before: joint(before, more), value: joint(value, "}")}
+	return goItem{before: append(before, more...), value: joint("", lines, fields...)}
 }
 
 func (w *goProgram) ranks(list []int32) (all []goItem) {
@@ -232,43 +237,37 @@ func (w *goProgram) actions(do []ir.Action) (all []goItem) {
 		var it goItem
 		switch {
 		case a.Op == ir.Mcast:
-			it.value = joint("ir.McastOf(", w.slot(a.Slot), ")")
+			it.value = call("McastOf", w.slot(a.Slot))
 		case a.Op == ir.Fold:
-			made := w.slot(a.As)
-			it.many = true
-			it.before, it.value = w.arguments("operands", slots, false)
-			it.value = joint("ir.FoldOf(", made, ", ", it.value, ")")
+			it = w.variadic("FoldOf", w.slot(a.As), "operands", slots, false)
 		case renamed(message) && len(message) == 1:
-			it.value = joint("ir.PutAs(", w.slot(a.Slot), ", ", w.peer(a.To), ", ", w.slot(a.As), ")")
+			it.value = call("PutAs", w.slot(a.Slot), w.peer(a.To), w.slot(a.As))
 		case renamed(message):
 			to := w.peer(a.To)
 			from, _ := w.slots(slots, false)
 			made, _ := w.slots(as, false)
-			before, slots := w.list("message", "ir.Slot", from, 0)
-			more, as := w.list("as", "ir.Slot", made, 0)
-			it = goItem{joint(before, more), joint("ir.PutAllAs(", to, ", ", slots, ", ", as, ")"), true}
+			before, slots := w.list("message", "Slot", from, 0)
+			more, as := w.list("as", "Slot", made, 0)
+			it = goItem{append(before, more...), call("PutAllAs", to, slots, as), true}
 		case len(message) == 1:
-			it.value = joint("ir.PutTo(", w.slot(a.Slot), ", ", w.peer(a.To), ")")
+			it.value = call("PutTo", w.slot(a.Slot), w.peer(a.To))
 		default:
-			to := w.peer(a.To)
-			it.many = true
-			it.before, it.value = w.arguments("message", slots, w.messages)
-			it.value = joint("ir.PutAll(", to, ", ", it.value, ")")
+			it = w.variadic("PutAll", w.peer(a.To), "message", slots, w.messages)
 		}
 		all = append(all, it)
 	}
 	return all
 }
 
-// arguments returns slots as the last arguments of a variadic function.
-func (w *goProgram) arguments(name string, list []ir.Slot, set bool) (before, value piece) {
+// variadic returns the call of a function of package ir that returns several actions, and whose last
+// arguments are slots.
+func (w *goProgram) variadic(function string, first piece, name string, list []ir.Slot, set bool) goItem {
 	all, sorted := w.slots(list, set)
-	before, value = w.list(name, "ir.Slot", all, sorted)
-	if text, literal := strings.CutPrefix(value.text, "[]ir.Slot{"); literal {
-		value.text = strings.TrimSuffix(text, "}")
-		return before, value
+	before, values, plain := w.values(name, "Slot", all, sorted)
+	if !plain {
+		values[0] = spread(values[0])
 	}
-	return before, joint(value, "...")
+	return goItem{before, call(function, append([]piece{first}, values...)...), true}
 }
 
 // slots returns a list of slots. If it is a set, its first sorted slots ascend in the program, but
@@ -333,93 +332,108 @@ func (w *goProgram) parts(chunk int) (owners []int, k int) {
 }
 
 func (w *goProgram) slot(s ir.Slot) piece {
-	call := ""
+	name := ""
 	switch s.Kind() {
 	case ir.KindChunk:
-		call = "Chunk"
+		name = "Chunk"
 	case ir.KindInput:
-		call = "Input"
+		name = "Input"
 	case ir.KindSignal:
-		return joint("ir.Signal(", w.number(s.Index(), 0), ")")
+		return call("Signal", w.number(s.Index(), 0))
 	case ir.KindValue:
-		return joint("ir.Value(", w.number(s.Index(), 0), ")")
+		return call("Value", w.number(s.Index(), 0))
 	default:
-		return joint("ir.Enter")
+		return piece{form: "ir.Enter", code: []jen.Code{jen.Qual(irPath, "Enter")}}
 	}
 	if w.owners == 0 || s.Kind() == ir.KindInput && w.s.InputChunks() != w.s.Chunks {
-		return joint("ir."+call+"(", w.number(s.Index(), 0), ")")
+		return call(name, w.number(s.Index(), 0))
 	}
 	owners, k := w.parts(s.Index())
-	var parts []any
+	var arguments []piece
 	for _, owner := range owners {
-		parts = append(parts, ", ", w.number(owner, w.s.Ranks))
+		arguments = append(arguments, w.number(owner, w.s.Ranks))
 	}
 	if w.per() > 1 {
-		parts = append(parts, ", ", w.number(k, 0))
+		arguments = append(arguments, w.number(k, 0))
 	}
-	args := joint(parts[1:]...)
-	if !w.outline && !args.moves() { // the chunk is the same at all ranks
-		args = piece{text: hole, numbers: []operand{{at: s.Index()}}}
-		return joint("ir."+call+"(", args, ")")
+	if !w.outline && !slices.ContainsFunc(arguments, piece.moves) { // the chunk is the same at all ranks
+		return call(name, operand{at: s.Index()}.piece())
 	}
-	return joint(strings.ToLower(call)+"(", args, ")")
+	name = strings.ToLower(name)
+	return joint(name, jen.Id(name).Call, arguments...)
 }
 
-// list returns the value of a list and the statements that must come before it. The value is a
-// literal or a call if it needs neither loops nor sorting. Otherwise it is a variable that the
-// statements make. The first sorted elements are to be sorted.
-func (w *goProgram) list(name, element string, all []goItem, sorted int) (before, value piece) {
-	if w.outline {
-		parts := []any{fmt.Sprint(name, sorted)}
-		for _, it := range all {
-			parts = append(parts, it.value, ",")
-		}
-		return piece{}, joint(parts...)
+// list returns the value of a list and the statements that must come before it.
+func (w *goProgram) list(name, element string, all []goItem, sorted int) (before []piece, value piece) {
+	before, values, plain := w.values(name, element, all, sorted)
+	if plain {
+		return nil, joint("[]ir."+element, jen.Index().Add(typeOf(element)).Values, values...)
 	}
-	plain := true // a literal will do
-	var statements []piece
+	return before, values[0]
+}
+
+// values returns the values of a list if it is plain: it needs neither loops nor sorting. Otherwise
+// it returns one value, the list: a call, or a variable that the statements make. The first sorted
+// elements are to be sorted.
+func (w *goProgram) values(name, element string, all []goItem, sorted int) (before, values []piece, plain bool) {
+	if w.outline {
+		values = append(values, id(strconv.Itoa(sorted)))
+	}
+	plain = true
+	var parts []piece
 	moves := false
 	for i, it := range all {
-		plain = plain && it.before.text == "" && !it.many
+		plain = plain && len(it.before) == 0 && !it.many
 		moves = moves || i < sorted && it.value.moves()
-		statements = append(statements, it.appended(name, element))
+		values = append(values, it.value)
+		if !w.outline {
+			parts = append(parts, it.part(name, element))
+		}
 	}
-	first, rest := roll(statements[:sorted], name), roll(statements[sorted:], name)
+	if w.outline {
+		return nil, values, true
+	}
+	first, rest := roll(parts[:sorted], name), roll(parts[sorted:], name)
 	switch {
 	case plain && !moves && len(first)+len(rest) == len(all):
-		parts := []any{"[]" + element + "{"}
-		for i, it := range all {
-			if i > 0 {
-				parts = append(parts, ", ")
-			}
-			parts = append(parts, it.value)
-		}
-		return piece{}, joint(append(parts, "}")...)
-	case len(all) == 1 && all[0].before.text == "":
-		return piece{}, all[0].value
+		return nil, values, true
+	case len(all) == 1 && len(all[0].before) == 0:
+		return nil, values, false
 	}
 	if !strings.HasPrefix(name, "p.") {
-		before = joint("var ", name, " []", element, "\n")
+		before = append(before, joint("var "+name, jen.Var().Id(name).Index().Add(typeOf(element)).Add))
 	}
-	before = joint(before, merged(first, name))
+	before = append(before, merged(first, name)...)
 	if moves {
-		before = joint(before, "slices.Sort(", name, ")\n")
+		before = append(before, joint("slices.Sort", jen.Qual("slices", "Sort").Call, id(name)))
 	}
-	return joint(before, merged(rest, name)), joint(name)
+	return append(before, merged(rest, name)...), []piece{id(name)}, false
 }
 
-// appended returns the statement that appends an item to a variable.
-func (it *goItem) appended(name, element string) piece {
+// typeOf returns the type of a list's elements: int32, or one of package ir.
+func typeOf(element string) jen.Code {
+	if element == "int32" {
+		return jen.Int32()
+	}
+	return jen.Qual(irPath, element)
+}
+
+// part returns an element for a statement that appends it to a variable, or the statements if it
+// needs its own.
+func (it *goItem) part(name, element string) piece {
 	value := it.value
-	if strings.HasPrefix(value.text, "{") {
-		value.text = element + value.text
+	switch {
+	case element == "Rule":
+		value = joint("ir.Rule", jen.Qual(irPath, "Rule").Add, value)
+	case it.many:
+		value = spread(value)
+	}
+	if len(it.before) > 0 {
+		return joint("", jen.Block, append(it.before, appending(name, value))...)
 	}
 	if it.many {
-		value = joint(value, "...")
+		return appending(name, value)
 	}
-	statement := joint(name, " = append(", name, ", ", value, ")\n")
-	if it.before.text == "" {
-		return statement
-	}
-	return joint("{\n", it.before, statement, "}\n")
+	value.element = true
+	return value
 }

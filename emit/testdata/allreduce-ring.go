@@ -5,10 +5,9 @@
 package ring4
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"slices"
 )
 
 // Parameters of the schedule.
@@ -68,7 +67,11 @@ func role0(rank int) ir.Program {
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot { return ir.Chunk(of) }
+func chunk(of int) ir.Slot {
+	return ir.Chunk(of)
+}
 
 // input is the one of the part of a rank.
-func input(of int) ir.Slot { return ir.Input(of) }
+func input(of int) ir.Slot {
+	return ir.Input(of)
+}

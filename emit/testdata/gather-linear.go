@@ -5,10 +5,9 @@
 package linear4
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"slices"
 )
 
 // Parameters of the schedule.
@@ -70,4 +69,6 @@ func role1(rank int) ir.Program {
 }
 
 // chunk is number k of the part of a rank.
-func chunk(of, k int) ir.Slot { return ir.Chunk(of*2 + k) }
+func chunk(of, k int) ir.Slot {
+	return ir.Chunk(of*2 + k)
+}

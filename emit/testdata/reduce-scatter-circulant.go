@@ -68,7 +68,11 @@ func role0(rank int) ir.Program {
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot { return ir.Chunk(of) }
+func chunk(of int) ir.Slot {
+	return ir.Chunk(of)
+}
 
 // input is the one of the part of a rank.
-func input(of int) ir.Slot { return ir.Input(of) }
+func input(of int) ir.Slot {
+	return ir.Input(of)
+}

@@ -5,10 +5,9 @@
 package binomial8
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"slices"
 )
 
 // Parameters of the schedule.
@@ -97,4 +96,6 @@ func role3(rank int) ir.Program {
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot { return ir.Chunk(of) }
+func chunk(of int) ir.Slot {
+	return ir.Chunk(of)
+}

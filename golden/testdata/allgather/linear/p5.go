@@ -5,10 +5,9 @@
 package linear5
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"slices"
 )
 
 // Parameters of the schedule.
@@ -50,4 +49,6 @@ func role0(rank int) ir.Program {
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot { return ir.Chunk(of) }
+func chunk(of int) ir.Slot {
+	return ir.Chunk(of)
+}

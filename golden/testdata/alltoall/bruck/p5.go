@@ -5,10 +5,9 @@
 package bruck5
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"slices"
 )
 
 // Parameters of the schedule.
@@ -78,4 +77,6 @@ func role1(rank int) ir.Program {
 }
 
 // chunk is the one of the block from one rank to another.
-func chunk(from, to int) ir.Slot { return ir.Chunk(from*Ranks + to) }
+func chunk(from, to int) ir.Slot {
+	return ir.Chunk(from*Ranks + to)
+}

@@ -5,10 +5,9 @@
 package pairwise5
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"slices"
 )
 
 // Parameters of the schedule.
@@ -56,4 +55,6 @@ func role0(rank int) ir.Program {
 }
 
 // chunk is the one of the block from one rank to another.
-func chunk(from, to int) ir.Slot { return ir.Chunk(from*Ranks + to) }
+func chunk(from, to int) ir.Slot {
+	return ir.Chunk(from*Ranks + to)
+}

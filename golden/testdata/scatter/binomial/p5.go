@@ -79,4 +79,6 @@ func role2(rank int) ir.Program {
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot { return ir.Chunk(of) }
+func chunk(of int) ir.Slot {
+	return ir.Chunk(of)
+}

@@ -60,4 +60,6 @@ func role1(rank int) ir.Program {
 }
 
 // chunk is the one of the part of a rank.
-func chunk(of int) ir.Slot { return ir.Chunk(of) }
+func chunk(of int) ir.Slot {
+	return ir.Chunk(of)
+}
