@@ -21,8 +21,8 @@ type role struct {
 	moves   []bool    // by number: it moves with the rank
 }
 
-// leastRole is the minimum number of bytes of a role.
-const leastRole = 200
+// maxRoles is the maximum number of roles: each has 200 bytes or more.
+const maxRoles = maxGoText / 200
 
 // rolesOf groups the ranks of s by role, and returns how their programs are written. ok is false if
 // there are too many roles for maxGoText, and roles are then the first of them.
@@ -38,19 +38,20 @@ func rolesOf(s *ir.Schedule) (roles []*role, w goProgram, ok bool) {
 	default: // maybe the message has a part for each rank
 		parts := w
 		parts.owners = 1
-		if with, ok := parts.roles(); ok {
-			if without, ok := w.roles(); ok && len(without) <= len(with) {
+		if with, ok := parts.roles(maxRoles); ok {
+			if without, ok := w.roles(len(with)); ok {
 				return without, w, true
 			}
 			return with, parts, true
 		}
 	}
-	roles, ok = w.roles()
+	roles, ok = w.roles(maxRoles)
 	return roles, w, ok
 }
 
-// roles groups the ranks by role.
-func (w goProgram) roles() (roles []*role, ok bool) {
+// roles groups the ranks by role. ok is false if there are more than most, and roles are then the
+// first of them.
+func (w goProgram) roles(most int) (roles []*role, ok bool) {
 	known := make(map[string][]*role) // by the outline of the program
 	w.outline = true
 next:
@@ -61,7 +62,7 @@ next:
 				continue next
 			}
 		}
-		if len(roles) == maxGoText/leastRole {
+		if len(roles) == most {
 			return roles, false
 		}
 		ro := &role{
