@@ -9,6 +9,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -19,7 +20,7 @@ type benchCmd struct {
 	countsFlag
 	Iterations *int `placeholder:"N" help:"Operations to time, default 2000, or messages of each loop of anycast_loop, default 10000; a tenth as many, at least 10, warm up."`
 	Chunks     *int `placeholder:"F" help:"Chunks that the message is cut into; default by its size. This flag and the next three need --algorithm."`
-	treeFlags
+	source.TreeFlags
 	foldFlags
 	Dup bool `expert:"" help:"Time a duplicate of the communicator, as Comm.Dup and Comm.Split make it, in place of the communicator itself."`
 	runFlags
@@ -141,7 +142,7 @@ func (c *benchCmd) job(ctx context.Context, std command.Stdio) (crew.Job, error)
 	}
 	switch {
 	case c.Size != nil && row.Blocks == nil:
-		std.Idle("size", noMessage(row.Name))
+		std.Idle("size", source.NoMessage(row.Name))
 	case c.Size != nil:
 		j.Size = int64(*c.Size)
 	}
@@ -157,9 +158,9 @@ func (c *benchCmd) job(ctx context.Context, std command.Stdio) (crew.Job, error)
 		err = fmt.Errorf("--iterations=%d: must be in 1..%d", j.Iterations, maxBenchIterations)
 	case j.Size > most:
 		err = fmt.Errorf("--size=%v: at most %v", byteSize(j.Size), byteSize(most))
-	case hasMessage(row) && c.Ranks != nil && c.Ranks.lo <= maxRunRanks:
-		if err = c.countsFlag.set(&j, c.Size, c.Ranks.lo); err == nil {
-			_, err = mostBytes(&j, c.Ranks.lo, 0)
+	case hasMessage(row) && c.Ranks != nil && c.Ranks.Lo <= maxRunRanks:
+		if err = c.countsFlag.set(&j, c.Size, c.Ranks.Lo); err == nil {
+			_, err = mostBytes(&j, c.Ranks.Lo, 0)
 		}
 	case !hasMessage(row):
 		err = c.countsFlag.set(&j, c.Size, 0)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
@@ -14,8 +16,8 @@ import (
 // plan returns a job for each algorithm to measure. base holds the part that all jobs share.
 func (c *benchCmd) plan(ctx context.Context, base *crew.Job, std command.Stdio) ([]crew.Job, error) {
 	row := rowOf(base.Collective)
-	flags := paramFlags{Chunks: c.Chunks, treeFlags: c.treeFlags}
-	flags.dropIdle(row.Name, std)
+	flags := source.Flags{Chunks: c.Chunks, TreeFlags: c.TreeFlags}
+	flags.DropIdle(row.Name, std)
 	if c.Rules != "" || c.Network != "" {
 		size := base.Size
 		if row.Published {
@@ -29,20 +31,20 @@ func (c *benchCmd) plan(ctx context.Context, base *crew.Job, std command.Stdio) 
 			return nil, err
 		}
 		if c.Ranks != nil {
-			c.takeDirect(base, c.Ranks.lo)
+			c.takeDirect(base, c.Ranks.Lo)
 		}
 	}
 	names := []string{c.Algorithm}
 	if c.Algorithm == "" {
-		if len(flags.list()) > 0 {
-			return nil, errors.New("--" + flags.list()[0].name + ": needs --algorithm")
+		if len(flags.List()) > 0 {
+			return nil, errors.New("--" + flags.List()[0].Name + ": needs --algorithm")
 		}
 		names = candidates(row.Name, base.Link.Multicasts())
 		if c.Ranks != nil {
-			names = direct(base, names, c.Ranks.lo)
+			names = direct(base, names, c.Ranks.Lo)
 		}
 		if len(names) == 0 {
-			return nil, fmt.Errorf("there is no algorithm for %s", withArticle(row.Name))
+			return nil, fmt.Errorf("there is no algorithm for %s", words.WithArticle(row.Name))
 		}
 	}
 	var jobs []crew.Job
@@ -52,7 +54,7 @@ func (c *benchCmd) plan(ctx context.Context, base *crew.Job, std command.Stdio) 
 		if err != nil {
 			return nil, err
 		}
-		spec, err := newSpec(name, p)
+		spec, err := source.New(name, p)
 		if err == nil && len(names) > 1 && spec.Registered() && !spec.Unverified() {
 			var r *refutation
 			if _, err = prove(spec.Schedule()); errors.As(err, &r) {

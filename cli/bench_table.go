@@ -38,7 +38,7 @@ type benchOutput struct {
 func (o *benchOutput) printResult(j *crew.Job, t *crew.Tally) error {
 	if o.json {
 		micro := func(q float64) float64 { return float64(t.Slowest.ValueAtQuantile(q)) / 1e3 }
-		return writeJSON(o.std.Out, benchObject{
+		return command.WriteJSON(o.std.Out, benchObject{
 			Op: j.Operation.Name, Algorithm: j.Algorithm, Ranks: j.Params.Ranks, Bytes: j.Size, Counts: j.Counts, Transport: j.Link.Transport,
 			Key: len(j.Link.Key) > 0, Encrypted: j.Link.Encrypt,
 			Iterations: j.Iterations, Mean: math.Round(t.Slowest.Mean()) / 1e3, Median: micro(50), P99: micro(99), Copies: copies(j, t),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -13,7 +14,7 @@ import (
 // acked applies to it.
 func TestRepliesItself(t *testing.T) {
 	for _, name := range candidates(schedule.Bcast, true) {
-		spec, err := newSpec(name, schedule.Params{Ranks: 5})
+		spec, err := source.New(name, schedule.Params{Ranks: 5})
 		require.NoError(t, err)
 		report, err := verify.Run(spec.Schedule())
 		require.NoError(t, err)

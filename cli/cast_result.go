@@ -18,7 +18,7 @@ import (
 func (c *castCmd) finish(ctx context.Context, r *cast.Result, std command.Stdio, err error) error {
 	bad := int64(r.Failed())
 	if c.JSON {
-		if err := writeJSON(std.Out, r, ""); err != nil {
+		if err := command.WriteJSON(std.Out, r, ""); err != nil {
 			return err
 		}
 	} else if c.Checksum && err == nil {
@@ -145,7 +145,7 @@ func (p *castPlan) print(std command.Stdio, asJSON bool) error {
 
 func (p *castPlan) write(std command.Stdio, asJSON bool) error {
 	if asJSON {
-		return writeJSON(std.Out, p, "")
+		return command.WriteJSON(std.Out, p, "")
 	}
 	what := "a stream"
 	if p.Totals != nil {

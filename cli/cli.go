@@ -39,11 +39,8 @@ type cli struct {
 	Receive receiveCmd `cmd:"" group:"files" help:"Receive a cast from another host."`
 	Guest   guestCmd   `cmd:"" hidden:"" help:"Receive for a sender that has started this process by ssh."`
 
-	Rules   rulesCmd   `cmd:"" group:"experts" help:"Check a file of rules, schedgen's own or Open MPI's, and print it."`
-	Tune    tuneCmd    `cmd:"" group:"experts" help:"Measure how long messages take on this machine, and write rules for it."`
-	Explore exploreCmd `cmd:"" group:"experts" help:"Try every order of events on a few ranks: deliveries, losses, timers, a death."`
-	Soak    soakCmd    `cmd:"" group:"experts" help:"Run communicators on a simulated network with failures drawn from seeds."`
-	Papers  papersCmd  `cmd:"" group:"experts" help:"Make the figures of the papers: as stated, from models, simulation and runs."`
+	Rules rulesCmd `cmd:"" group:"experts" help:"Check a file of rules, schedgen's own or Open MPI's, and print it."`
+	Tune  tuneCmd  `cmd:"" group:"experts" help:"Measure how long messages take on this machine, and write rules for it."`
 
 	command.About
 }
@@ -71,6 +68,11 @@ var schedgen = command.Program{
 			return new(cli)
 		}
 		return newCLI("")
+	},
+	Moved: map[string]string{
+		"explore": "schedlab explore",
+		"soak":    "schedlab soak",
+		"papers":  "schedlab papers",
 	},
 	Rewrite:   withCollective,
 	Variables: variable,

@@ -20,6 +20,7 @@ import (
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/version"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -241,24 +242,24 @@ func TestVersionLine(t *testing.T) {
 }
 
 func TestRangeOfRanks(t *testing.T) {
-	for text, want := range map[string]rankRange{"8": {8, 8}, "1..64": {1, 64}, "7..7": {7, 7}} {
-		var got rankRange
+	for text, want := range map[string]source.Ranks{"8": {Lo: 8, Hi: 8}, "1..64": {Lo: 1, Hi: 64}, "7..7": {Lo: 7, Hi: 7}} {
+		var got source.Ranks
 		require.NoError(t, got.UnmarshalText([]byte(text)), text)
 		require.Equal(t, want, got)
 	}
 	for _, text := range []string{"", "..", "1..", "..4", "0", "-1", "0..4", "4..1", "1...4", "1..2..3", "1-4", "x", "99999999999999999999"} {
-		require.Error(t, new(rankRange).UnmarshalText([]byte(text)), text)
+		require.Error(t, new(source.Ranks).UnmarshalText([]byte(text)), text)
 	}
 }
 
 func TestJobsCountWhatTheyYield(t *testing.T) {
 	for _, j := range []*jobs{
 		{file: tiny(t)},
-		{name: "bcast/chain", ranks: rankRange{3, 3}},
-		{name: "bcast/chain", ranks: rankRange{2, 9}},
-		{name: "bcast/chain", ranks: rankRange{2, 9}, allRoots: true},
-		{name: "anycast/circulant", ranks: rankRange{1, 1}, allRoots: true},
-		{name: "allgather/ring", ranks: rankRange{1, 9}},
+		{name: "bcast/chain", ranks: source.Ranks{Lo: 3, Hi: 3}},
+		{name: "bcast/chain", ranks: source.Ranks{Lo: 2, Hi: 9}},
+		{name: "bcast/chain", ranks: source.Ranks{Lo: 2, Hi: 9}, allRoots: true},
+		{name: "anycast/circulant", ranks: source.Ranks{Lo: 1, Hi: 1}, allRoots: true},
+		{name: "allgather/ring", ranks: source.Ranks{Lo: 1, Hi: 9}},
 	} {
 		n := 0
 		seen := map[[2]int]bool{}

@@ -13,8 +13,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/schedgen/schedgen/cli/internal/chart"
+	"github.com/schedgen/schedgen/internal/chart"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -24,11 +25,11 @@ import (
 
 // compareCmd is the verb compare.
 type compareCmd struct {
-	Sources []string     `arg:"" name:"algorithm|file" complete:"algorithm,file" help:"Names of algorithms of one collective, and files that hold schedules of it."`
-	Ranks   *rankRange   `short:"p" placeholder:"P" help:"Number of ranks, or a range LO..HI: LO, 2·LO, 4·LO … and HI; default that of a file."`
-	Size    sizeRange    `default:"1KiB" placeholder:"SIZE" help:"Bytes of one block, or a range LO..HI: LO, 4·LO, 16·LO … and HI; a broadcast has one block, its message; default 1KiB."`
-	Chunks  *int         `placeholder:"F" help:"Chunks of each block; default what rules give an algorithm for the size."`
-	LogGP   *loggpParams `name:"loggp" placeholder:"L,o,g,G" help:"Parameters of --model loggp at once: L, o and g in ns, G in ns a byte."`
+	Sources []string      `arg:"" name:"algorithm|file" complete:"algorithm,file" help:"Names of algorithms of one collective, and files that hold schedules of it."`
+	Ranks   *source.Ranks `short:"p" placeholder:"P" help:"Number of ranks, or a range LO..HI: LO, 2·LO, 4·LO … and HI; default that of a file."`
+	Size    sizeRange     `default:"1KiB" placeholder:"SIZE" help:"Bytes of one block, or a range LO..HI: LO, 4·LO, 16·LO … and HI; a broadcast has one block, its message; default 1KiB."`
+	Chunks  *int          `placeholder:"F" help:"Chunks of each block; default what rules give an algorithm for the size."`
+	LogGP   *loggpParams  `name:"loggp" placeholder:"L,o,g,G" help:"Parameters of --model loggp at once: L, o and g in ns, G in ns a byte."`
 	machineFlags
 
 	CSV  string `name:"csv" placeholder:"FILE" help:"Also write the times as CSV to FILE; - writes them to the standard output in place of the table."`
@@ -123,7 +124,7 @@ func (c *compareCmd) prepare(ctx context.Context, std command.Stdio) (*compariso
 	case c.Ranks == nil:
 		return nil, fmt.Errorf("--ranks: needed for %s, such as -p 4..64", c.Sources[0])
 	default:
-		cmp.ranks = steps(c.Ranks.lo, c.Ranks.hi, 2)
+		cmp.ranks = steps(c.Ranks.Lo, c.Ranks.Hi, 2)
 	}
 	cmp.sizes = []int{0}
 	if cmp.row.Blocks != nil {
@@ -143,33 +144,33 @@ func (c *compareCmd) prepare(ctx context.Context, std command.Stdio) (*compariso
 
 // readAll reads the files, and finds the algorithms.
 func (c *compareCmd) readAll(ctx context.Context, std command.Stdio, cmp *comparison) error {
-	for _, source := range c.Sources {
-		a := sourceArgs{Source: source}
-		x := compared{name: source}
+	for _, name := range c.Sources {
+		a := source.Args{Source: name}
+		x := compared{name: name}
 		var row ir.Collective
-		if a.isFile() {
-			s, err := a.load(ctx, std)
+		if a.IsFile() {
+			s, err := a.Load(ctx, std)
 			if err != nil {
 				return err
 			}
-			if err := c.fits(source, s.Ranks); err != nil {
+			if err := c.fits(name, s.Ranks); err != nil {
 				return err
 			}
-			x.file, x.name, row = s, filepath.Base(source), *s.Row()
+			x.file, x.name, row = s, filepath.Base(name), *s.Row()
 		} else {
-			alg, err := algorithm(source)
+			alg, err := source.Named(name)
 			if err != nil {
 				return err
 			}
 			row = alg.Row()
-			if c.Chunks != nil && !takes(&alg, "chunks") {
-				std.Idle("chunks", source+" does not take it")
+			if c.Chunks != nil && !source.Takes(&alg, "chunks") {
+				std.Idle("chunks", name+" does not take it")
 			}
 		}
 		if cmp.of = append(cmp.of, x); len(cmp.of) == 1 {
 			cmp.row = row
 		} else if row.Name != cmp.row.Name {
-			return fmt.Errorf("%s is a schedule of %s, and %s of %s: only schedules of one collective can be compared", c.Sources[0], cmp.row.Name, source, row.Name)
+			return fmt.Errorf("%s is a schedule of %s, and %s of %s: only schedules of one collective can be compared", c.Sources[0], cmp.row.Name, name, row.Name)
 		}
 	}
 	return nil
@@ -205,12 +206,12 @@ func (cmp *comparison) run(ctx context.Context, x *compared, at cell) (sim.Time,
 		}
 		programs = sim.Of(x.file)
 	} else {
-		alg, err := algorithm(x.name)
+		alg, err := source.Named(x.name)
 		if err != nil {
 			return 0, err
 		}
 		p := schedule.Params{Ranks: at.ranks}
-		if takes(&alg, "chunks") {
+		if source.Takes(&alg, "chunks") {
 			p.Chunks = selection.Chunks(selection.Message{Algorithm: x.name, Ranks: at.ranks, Blocks: cmp.row.Blocks(at.ranks), Bytes: at.bytes, Links: true})
 			if cmp.c.Chunks != nil {
 				p.Chunks = *cmp.c.Chunks
@@ -220,7 +221,7 @@ func (cmp *comparison) run(ctx context.Context, x *compared, at cell) (sim.Time,
 		if _, refused := errors.AsType[*schedule.Refusal](err); refused {
 			return sim.Never, nil
 		} else if err != nil {
-			return 0, flagError(err)
+			return 0, source.FlagError(err)
 		}
 		programs = spec
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/internal/command/complete"
-	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/verify"
 )
 
@@ -16,7 +16,6 @@ var completions = map[string]complete.Source{
 	"check":     checkWords,
 	"transport": func(complete.Place) []complete.Word { return complete.Rows(transportHelp) },
 	"delay":     func(complete.Place) []complete.Word { return complete.Words(delays...) },
-	"figure":    figureWords,
 	"claim":     func(complete.Place) []complete.Word { return complete.Words(verify.Claims()...) },
 	"network": func(complete.Place) []complete.Word {
 		return complete.Words(append(strings.Split(networkKinds(), ", "), "order")...)
@@ -34,18 +33,7 @@ func algorithmWords(at complete.Place) []complete.Word {
 	if collective == "bench" && len(at.Args) > 0 {
 		collective = operationNamed(at.Args[0]).collective
 	}
-	var all, those []complete.Word
-	for _, a := range schedule.Algorithms() {
-		word := complete.Word{Text: a.Name, Help: a.Summary}
-		all = append(all, word)
-		if a.Collective == collective {
-			those = append(those, word)
-		}
-	}
-	if len(those) > 0 {
-		return those
-	}
-	return all
+	return source.Words(collective)
 }
 
 func formatWords(complete.Place) []complete.Word {

@@ -14,7 +14,7 @@ import (
 
 // TestKindsOfCompletionAreKnown checks that every kind of completion that a field names has values.
 func TestKindsOfCompletionAreKnown(t *testing.T) {
-	used := map[string]bool{"file": true, "directory": true}
+	used := map[string]bool{"file": true, "directory": true, "verb": true}
 	_ = kong.Visit(parserForTests(t).Model, func(v kong.Visitable, next kong.Next) error {
 		if value, ok := v.(*kong.Value); ok && value.Tag.Has(complete.Tag) {
 			for kind := range strings.SplitSeq(value.Tag.Get(complete.Tag), ",") {
@@ -27,9 +27,9 @@ func TestKindsOfCompletionAreKnown(t *testing.T) {
 		return next(nil)
 	})
 	for kind := range used {
-		require.True(t, completions[kind] != nil || kind == "file" || kind == "directory", kind)
+		require.True(t, completions[kind] != nil || kind == "file" || kind == "directory" || kind == "verb", kind)
 	}
-	require.Len(t, used, len(completions)+2)
+	require.Len(t, used, len(completions)+3)
 }
 
 // completed returns the words that may follow the given words of a command line.

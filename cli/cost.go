@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim"
 	"github.com/schedgen/schedgen/verify"
@@ -16,7 +17,7 @@ import (
 
 // costCmd is the verb cost.
 type costCmd struct {
-	sourceArgs
+	source.Args
 	loggpArgs
 	networkFlag
 	Linear  *linearFlag `placeholder:"T0,TD" help:"Also print the times in the linear model of paper 004: latency T0 of a message, time TD of a byte, such as 150us,80ns."`
@@ -64,16 +65,16 @@ func (c *costCmd) Run(ctx context.Context, std command.Stdio) error {
 	}
 	out := command.NewWriter(ctx, std.Out)
 	var s *ir.Schedule
-	if c.net != nil && c.isFile() {
-		l, err := c.openSniffed(ctx, std)
+	if c.net != nil && c.IsFile() {
+		l, err := c.OpenSniffed(ctx, std)
 		if err != nil {
 			return err
 		}
-		defer l.file.Close() // read only: nothing to lose
-		if l.form != nil {
+		defer l.File.Close() // read only: nothing to lose
+		if l.Form != nil {
 			return c.runForeign(ctx, out, l)
 		}
-		if s, err = c.read(ctx, l.in); err != nil {
+		if s, err = c.Read(ctx, l.In); err != nil {
 			return err
 		}
 		if err := c.fits(c.Source, s.Ranks); err != nil {
@@ -84,7 +85,7 @@ func (c *costCmd) Run(ctx context.Context, std command.Stdio) error {
 		if c.Ranks, err = c.ranks(c.Ranks); err != nil {
 			return err
 		}
-		if s, err = c.sourceArgs.load(ctx, std); err != nil {
+		if s, err = c.Args.Load(ctx, std); err != nil {
 			return err
 		}
 	}
@@ -104,7 +105,7 @@ func (c *costCmd) Run(ctx context.Context, std command.Stdio) error {
 		}
 		net, err := netCostOf(c.net, s)
 		if err != nil {
-			return nil, placed(c.Network, err)
+			return nil, source.Placed(c.Network, err)
 		}
 		return &costs{&s.Header, total, ranks, span, linear, net}, nil
 	}
@@ -113,7 +114,7 @@ func (c *costCmd) Run(ctx context.Context, std command.Stdio) error {
 		return err
 	}
 	if c.JSON {
-		return writeJSON(out, all.object(c.PerRank), "")
+		return command.WriteJSON(out, all.object(c.PerRank), "")
 	}
 	if err := all.print(out); err != nil {
 		return err
@@ -147,7 +148,7 @@ func (c *costs) print(w io.Writer) error {
   out-degree   %d at most
   in-degree    %d at most
   makespan     %s
-%s%s`, headerLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn, c.span.spell(c.header), c.linear.line(c.header), c.net.line())
+%s%s`, source.HeaderLine(c.header), c.total.Rounds, c.messages(), multiple(c.total.Bytes), c.total.MaxOut, c.total.MaxIn, c.span.spell(c.header), c.linear.line(c.header), c.net.line())
 	return err
 }
 
@@ -230,7 +231,7 @@ type rankObject struct {
 func (c *costs) object(perRank bool) costObject {
 	h, t := c.header, &c.total
 	o := costObject{
-		Schedule: h.Name(), Ranks: h.Ranks, Root: h.Root, Chunks: h.Chunks, Params: paramObject(h),
+		Schedule: h.Name(), Ranks: h.Ranks, Root: h.Root, Chunks: h.Chunks, Params: source.ParamObject(h),
 		Rounds: t.Rounds, Messages: t.Messages, Mcasts: t.Mcasts, Puts: t.Puts, Put: t.Chunks, Signals: t.Signals,
 		Bytes: t.Bytes, MaxOut: t.MaxOut, MaxIn: t.MaxIn,
 		Makespan: nanos(c.span.result.Makespan), LogGP: c.span.object(), Linear: c.linear.object(), Network: c.net.object(),

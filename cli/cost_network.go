@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/network"
@@ -230,8 +231,8 @@ type foreignObject struct {
 }
 
 // runForeign prints what crosses the arcs of the network in a schedule of another program.
-func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l looked) error {
-	if err := c.checkOwn(l.form); err != nil {
+func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l source.Looked) error {
+	if err := c.CheckOwn(l.Form); err != nil {
 		return err
 	}
 	if c.Linear != nil || c.PerRank {
@@ -240,7 +241,7 @@ func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l looked) error
 	unit := 1
 	switch {
 	case c.Size == nil:
-	case !l.form.chunks:
+	case !l.Form.Chunks:
 		return fmt.Errorf("--size: %s states its own lengths", c.Source)
 	default:
 		unit = int(*c.Size)
@@ -248,9 +249,9 @@ func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l looked) error
 	name := filepath.Base(c.Source)
 	ranks := 0
 	of, err := command.Await(ctx, func() (*netCost, error) {
-		g, err := l.form.read(l.in)
+		g, err := l.Form.Read(l.In)
 		if err != nil {
-			return nil, placed(c.Source, err)
+			return nil, source.Placed(c.Source, err)
 		}
 		ranks = len(g.Ranks)
 		if err := c.fits(c.Source, ranks); err != nil {
@@ -258,7 +259,7 @@ func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l looked) error
 		}
 		of, err := netCostOfGraph(c.net, g, unit)
 		if err != nil {
-			return nil, placed(c.Network, err)
+			return nil, source.Placed(c.Network, err)
 		}
 		return of, nil
 	})
@@ -266,9 +267,9 @@ func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l looked) error
 		return err
 	}
 	if c.JSON {
-		return writeJSON(out, foreignObject{name, ranks, of.object()}, "")
+		return command.WriteJSON(out, foreignObject{name, ranks, of.object()}, "")
 	}
-	if _, err := fmt.Fprintf(out, "%s, %s of %s\n%s", name, l.form.name, command.Count(ranks, "rank"), of.line()); err != nil {
+	if _, err := fmt.Fprintf(out, "%s, %s of %s\n%s", name, l.Form.Name, command.Count(ranks, "rank"), of.line()); err != nil {
 		return err
 	}
 	return of.print(out)

@@ -6,19 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
 )
 
 // emitCmd is the verb emit.
 type emitCmd struct {
-	sourceArgs
+	source.Args
 	emitModel
 	Format     string `short:"f" placeholder:"FORMAT" complete:"format" help:"One of ${formats}; default by the extension of --output, else text."`
 	Output     string `short:"o" placeholder:"FILE" complete:"file" help:"Write to FILE, which appears whole or not at all; default standard output. With chakra, write to FILE.0.et, FILE.1.et and so on."`
@@ -60,22 +62,22 @@ func (c *emitCmd) Run(ctx context.Context, std command.Stdio) error {
 	if err := c.checkLength(std); err != nil {
 		return err
 	}
-	if c.isFile() {
-		l, err := c.openSniffed(ctx, std)
+	if c.IsFile() {
+		l, err := c.OpenSniffed(ctx, std)
 		if err != nil {
 			return err
 		}
-		defer l.file.Close() // read only: nothing to lose
-		if l.form != nil {
+		defer l.File.Close() // read only: nothing to lose
+		if l.Form != nil {
 			return c.rewrite(ctx, std, l)
 		}
-		s, err := c.read(ctx, l.in)
+		s, err := c.Read(ctx, l.In)
 		if err != nil {
 			return err
 		}
 		return c.write(ctx, std, s)
 	}
-	s, err := c.load(ctx, std)
+	s, err := c.Load(ctx, std)
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func (c *emitCmd) checkTraces() error {
 	if c.Format != "chakra" {
 		return nil
 	}
-	prefix, _, isTrace := cutTrace(c.Output)
+	prefix, _, isTrace := source.CutTrace(c.Output)
 	switch {
 	case c.Output == "" || c.Output == "-":
 		return errors.New("--output: needed for format chakra, which has a file for each rank: -o tree writes tree.0.et, tree.1.et and so on")
@@ -122,7 +124,7 @@ func (c *emitCmd) checkTraces() error {
 // write prints a schedule to the standard output or a file.
 func (c *emitCmd) write(ctx context.Context, std command.Stdio, s *ir.Schedule) error {
 	if c.Size != nil && !s.HasMessage() {
-		std.Idle("size", noMessage(s.Collective))
+		std.Idle("size", source.NoMessage(s.Collective))
 		c.Size = nil
 	}
 	o, err := c.explained(ctx, s, c.model(emit.Options{Command: c.command(), Package: c.Package}))
@@ -147,12 +149,13 @@ type createTrace = func(rank int, write func(io.Writer) error) error
 // writeTraces writes what fill makes to a file for each rank. A trace of a rank beyond the last
 // would become part of the set, so it is an error.
 func (c *emitCmd) writeTraces(ctx context.Context, ranks int, fill func(createTrace) error) error {
-	prefix := tracePrefix(c.Output)
-	if next := traceName(prefix, ranks); exists(next) {
+	prefix := source.TracePrefix(c.Output)
+	next := source.TraceName(prefix, ranks)
+	if _, err := os.Stat(next); err == nil {
 		return fmt.Errorf("--output=%s: %s exists, which would be a rank beyond the %d of this set: remove it first", c.Output, next, ranks)
 	}
 	return fill(func(rank int, write func(io.Writer) error) error {
-		return command.WriteFile("output", traceName(prefix, rank), func(w io.Writer) error { return write(command.NewWriter(ctx, w)) })
+		return command.WriteFile("output", source.TraceName(prefix, rank), func(w io.Writer) error { return write(command.NewWriter(ctx, w)) })
 	})
 }
 
@@ -200,10 +203,10 @@ func (c *emitCmd) isCode() bool { return c.Format == "go" || c.Format == "c" }
 func (c *emitCmd) checkLength(std command.Stdio) error {
 	formats := emit.Formats()
 	format := formats[slices.IndexFunc(formats, func(f emit.Format) bool { return f.Name == c.Format })]
-	if format.Most == 0 || c.isFile() {
+	if format.Most == 0 || c.IsFile() {
 		return nil
 	}
-	spec, err := c.spec(std)
+	spec, err := c.Spec(std)
 	if err != nil {
 		return err
 	}
@@ -236,14 +239,14 @@ func (c *emitCmd) checkPackage() error {
 // flags nor on the directories of the files.
 func (c *emitCmd) command() string {
 	words := []string{"schedgen emit", c.Source}
-	if c.isFile() {
+	if c.IsFile() {
 		words[1] = filepath.Base(c.Source)
 	}
 	if c.Ranks != nil {
-		words = append(words, fmt.Sprintf("-p %d", c.Ranks.lo))
+		words = append(words, fmt.Sprintf("-p %d", c.Ranks.Lo))
 	}
-	for _, flag := range c.list() {
-		words = append(words, fmt.Sprintf("--%s %d", flag.name, flag.value))
+	for _, flag := range c.List() {
+		words = append(words, fmt.Sprintf("--%s %d", flag.Name, flag.Value))
 	}
 	words = append(words, "--format "+c.Format)
 	if c.Package != "" {

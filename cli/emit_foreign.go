@@ -7,6 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir/chakra"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/ir/goal"
@@ -14,30 +15,30 @@ import (
 
 // rewrite prints a file of another program as GOAL or as traces of Chakra. No other format can hold
 // its operations, which are not rules.
-func (c *emitCmd) rewrite(ctx context.Context, std command.Stdio, l looked) error {
+func (c *emitCmd) rewrite(ctx context.Context, std command.Stdio, l source.Looked) error {
 	switch {
 	case !showsRun(c.Format):
-		return fmt.Errorf("%s is %s, which can be written in formats goal and chakra only", c.Source, l.form.name)
+		return fmt.Errorf("%s is %s, which can be written in formats goal and chakra only", c.Source, l.Form.Name)
 	case c.Fold != nil:
-		return fmt.Errorf("--fold: %s is %s, which does not say what it folds", c.Source, l.form.name)
+		return fmt.Errorf("--fold: %s is %s, which does not say what it folds", c.Source, l.Form.Name)
 	case c.Lost != nil:
-		return fmt.Errorf("--lost: %s is %s, which has no multicasts", c.Source, l.form.name)
-	case c.Size != nil && !l.form.chunks:
-		return fmt.Errorf("--size: %s is %s, which gives the length of its messages", c.Source, l.form.name)
+		return fmt.Errorf("--lost: %s is %s, which has no multicasts", c.Source, l.Form.Name)
+	case c.Size != nil && !l.Form.Chunks:
+		return fmt.Errorf("--size: %s is %s, which gives the length of its messages", c.Source, l.Form.Name)
 	}
-	if err := c.checkOwn(l.form); err != nil {
+	if err := c.CheckOwn(l.Form); err != nil {
 		return err
 	}
 	unit := 1
-	if l.form.chunks {
+	if l.Form.Chunks {
 		unit = c.model(emit.Options{}).Size
 	}
 	if unit < 1 {
 		return fmt.Errorf("--size=%d: must be at least 1, because LogGOPSim crashes on messages of no bytes", unit)
 	}
-	g, err := command.Await(ctx, func() (*dag.Graph, error) { return l.form.read(l.in) })
+	g, err := command.Await(ctx, func() (*dag.Graph, error) { return l.Form.Read(l.In) })
 	if err != nil {
-		return placed(c.Source, err)
+		return source.Placed(c.Source, err)
 	}
 	if c.Format == "chakra" {
 		return c.writeTraces(ctx, len(g.Ranks), func(create createTrace) error {

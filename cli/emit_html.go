@@ -6,6 +6,7 @@ import (
 
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -28,7 +29,7 @@ func (c *emitCmd) explained(ctx context.Context, s *ir.Schedule, o emit.Options)
 		return o, err
 	}
 	o.Failures = pageFailures(report)
-	if !c.isFile() && s.Rooted() && s.Ranks <= maxPageRanks {
+	if !c.IsFile() && s.Rooted() && s.Ranks <= maxPageRanks {
 		o.Others, err = c.otherRoots(s)
 	}
 	return o, err
@@ -60,7 +61,7 @@ func pageSteps(path []verify.Step) []emit.Step {
 // otherRoots returns the schedules of the same algorithm for all roots, or nil if they are too
 // large.
 func (c *emitCmd) otherRoots(s *ir.Schedule) ([]*ir.Schedule, error) {
-	p, err := c.params(c.Source)
+	p, err := c.Params(c.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (c *emitCmd) otherRoots(s *ir.Schedule) ([]*ir.Schedule, error) {
 	var out []*ir.Schedule
 	actions := int64(0)
 	for p.Root = range s.Ranks {
-		spec, err := newSpec(c.Source, p)
+		spec, err := source.New(c.Source, p)
 		if err != nil {
 			return nil, err
 		}

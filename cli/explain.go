@@ -8,6 +8,8 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
@@ -15,14 +17,14 @@ import (
 
 // explainCmd is the verb explain.
 type explainCmd struct {
-	Collective string     `arg:"" enum:"${explained}" help:"One of ${explained}."`
-	Ranks      *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
-	Size       *byteSize  `placeholder:"N" help:"Bytes of a broadcast, or of one block; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
-	Hosts      *int       `placeholder:"H" help:"Number of hosts that the ranks are on, in blocks; default 1, as with schedgen run; 0: unknown, as with schedgen rank."`
-	Transport  string     `placeholder:"NAME" complete:"transport" help:"How ranks reach each other; default the transport that schedgen run takes on this machine."`
-	Interface  string     `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts; default the loopback interface."`
-	Loss       *float64   `placeholder:"X" help:"Lose multicasts with probability X, as schedgen run does. Broadcasts then multicast."`
-	Algorithm  string     `placeholder:"NAME" complete:"algorithm" help:"Algorithm to run in place of the one that the rules choose."`
+	Collective string        `arg:"" enum:"${explained}" help:"One of ${explained}."`
+	Ranks      *source.Ranks `short:"p" placeholder:"P" help:"Number of ranks."`
+	Size       *byteSize     `placeholder:"N" help:"Bytes of a broadcast, or of one block; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
+	Hosts      *int          `placeholder:"H" help:"Number of hosts that the ranks are on, in blocks; default 1, as with schedgen run; 0: unknown, as with schedgen rank."`
+	Transport  string        `placeholder:"NAME" complete:"transport" help:"How ranks reach each other; default the transport that schedgen run takes on this machine."`
+	Interface  string        `placeholder:"NAME" complete:"interface" help:"Network interface of the multicasts; default the loopback interface."`
+	Loss       *float64      `placeholder:"X" help:"Lose multicasts with probability X, as schedgen run does. Broadcasts then multicast."`
+	Algorithm  string        `placeholder:"NAME" complete:"algorithm" help:"Algorithm to run in place of the one that the rules choose."`
 	rulesFlag
 	LogGP *loggpParams `name:"loggp" placeholder:"L,o,g,G" help:"Parameters of the model: latency L, overhead o and gap g in ns, gap G in ns a byte; default 2500,1500,1000,6, and 4000,182,182,1 with --transport=verbs, as in the built-in rules."`
 	Near  *loggpParams `placeholder:"L,o,g,G" help:"The same parameters between ranks of one host. Algorithms that can run between masters are then also compared flat."`
@@ -87,7 +89,7 @@ func (c *explainCmd) Run(ctx context.Context, std command.Stdio) error {
 		return err
 	}
 	if c.JSON {
-		return writeJSON(std.Out, e.object(), "")
+		return command.WriteJSON(std.Out, e.object(), "")
 	}
 	return e.print(std.Out)
 }
@@ -107,7 +109,7 @@ func (c *explainCmd) situation(ctx context.Context, std command.Stdio) (at situa
 	if c.Ranks == nil {
 		return at, "", errNoRanks
 	}
-	p, err := c.Ranks.one()
+	p, err := c.Ranks.One()
 	if err != nil {
 		return at, "", err
 	}
@@ -117,7 +119,7 @@ func (c *explainCmd) situation(ctx context.Context, std command.Stdio) (at situa
 	row, size := rowOf(c.Collective), int64(0)
 	switch {
 	case c.Size != nil && row.Blocks == nil:
-		std.Idle("size", noMessage(row.Name))
+		std.Idle("size", source.NoMessage(row.Name))
 	case hasMessage(row) && c.Size != nil:
 		size = int64(*c.Size)
 	case hasMessage(row):
@@ -188,7 +190,7 @@ func (e *explanation) decide(rules *selection.Rules, named string) (err error) {
 	if named != "" {
 		c, err := e.cost(named, &selection.Params{Masters: e.at.of.Hosts > 0})
 		if err != nil {
-			return fmt.Errorf("--algorithm: %w", flagError(err))
+			return fmt.Errorf("--algorithm: %w", source.FlagError(err))
 		}
 		e.named = &c
 	}
@@ -215,7 +217,7 @@ func (e *explanation) runs() *selection.Candidate {
 // cost returns the candidate for an algorithm with the parameters of a rule, and its time in the
 // model. It cuts a message into chunks as run does.
 func (e *explanation) cost(name string, r *selection.Params) (selection.Candidate, error) {
-	alg, err := algorithm(name)
+	alg, err := source.Named(name)
 	if err != nil {
 		return selection.Candidate{}, err
 	}
@@ -244,7 +246,7 @@ func (e *explanation) ruleWords() string {
 	rule.Reason = "" // it has a line of its own
 	switch {
 	case e.unruled:
-		return "none for " + withArticle(rule.Collective)
+		return "none for " + words.WithArticle(rule.Collective)
 	case d.From != nil && d.From.Algorithm == selection.Modelled && d.From.Line > 0:
 		return fmt.Sprintf("line %d leaves it to the model: %v", d.From.Line, &rule)
 	case d.From != nil && d.From.Algorithm == selection.Modelled:
@@ -260,7 +262,10 @@ func (e *explanation) ruleWords() string {
 // candidateWords spells the parameters of an algorithm, except ranks and root.
 func candidateWords(p *schedule.Params) string {
 	var words []string
-	for _, of := range []given{{"chunks", p.Chunks}, {"degree", p.Degree}, {"fan-in", p.FanIn}, {"fan-out", p.FanOut}, {"hosts", p.Hosts}} {
+	for _, of := range []struct {
+		name  string
+		value int
+	}{{"chunks", p.Chunks}, {"degree", p.Degree}, {"fan-in", p.FanIn}, {"fan-out", p.FanOut}, {"hosts", p.Hosts}} {
 		if of.value > 0 {
 			words = append(words, fmt.Sprintf("%s=%d", of.name, of.value))
 		}

@@ -57,7 +57,7 @@ func (m *member) print(l line) {
 		return
 	}
 	if m.flags.JSON {
-		m.err = writeJSON(m.std.Out, l, "")
+		m.err = command.WriteJSON(m.std.Out, l, "")
 		return
 	}
 	_, m.err = fmt.Fprintln(m.std.Out, l.text())

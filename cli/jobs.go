@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
@@ -17,7 +18,7 @@ type jobs struct {
 
 	name     string
 	params   schedule.Params // without Ranks, and without Root if allRoots is set
-	ranks    rankRange
+	ranks    source.Ranks
 	allRoots bool
 }
 
@@ -25,14 +26,14 @@ type jobs struct {
 // ends of the range of ranks alone: the number of ranks bounds roots and hosts, and sizes grow with
 // it.
 func (j *jobs) check() error {
-	for _, j.params.Ranks = range slices.Compact([]int{j.ranks.lo, j.ranks.hi}) {
+	for _, j.params.Ranks = range slices.Compact([]int{j.ranks.Lo, j.ranks.Hi}) {
 		spec, err := schedule.New(j.name, j.params)
 		if _, refused := errors.AsType[*schedule.Refusal](err); refused && j.len() > 1 {
 			continue
 		} else if err != nil {
-			return flagError(err)
+			return source.FlagError(err)
 		}
-		if _, err := newSpec(j.name, j.params); err != nil && !isLean(spec) {
+		if _, err := source.New(j.name, j.params); err != nil && !isLean(spec) {
 			return err
 		}
 	}
@@ -50,7 +51,7 @@ func isLean(s *schedule.Spec) bool {
 	if max(rules, actions) > maxRead {
 		return false
 	}
-	if most := max(rules, actions); !hasProgram(s, 0, maxProgram) && (most > maxSize || !hasProgram(s, 0, maxSize)) {
+	if most := max(rules, actions); !hasProgram(s, 0, maxProgram) && (most > source.MaxSize || !hasProgram(s, 0, source.MaxSize)) {
 		return false // the first program is the largest of some algorithms, and is made whole
 	}
 	return verify.IsLean(s.Header(), func() func(rank int) ir.Program {
@@ -77,7 +78,7 @@ const maxProgram = 1 << 22
 // specs yields the parameters of all schedules of an algorithm.
 func (j *jobs) specs() iter.Seq[schedule.Params] {
 	return func(yield func(schedule.Params) bool) {
-		for ranks := j.ranks.lo; ranks <= j.ranks.hi; ranks++ {
+		for ranks := j.ranks.Lo; ranks <= j.ranks.Hi; ranks++ {
 			p := j.params
 			p.Ranks = ranks
 			last := p.Root
@@ -95,12 +96,12 @@ func (j *jobs) specs() iter.Seq[schedule.Params] {
 
 // len returns the number of schedules.
 func (j *jobs) len() int {
-	n := j.ranks.hi - j.ranks.lo + 1
+	n := j.ranks.Hi - j.ranks.Lo + 1
 	switch {
 	case j.file != nil:
 		return 1
 	case j.allRoots:
-		return n * (j.ranks.lo + j.ranks.hi) / 2
+		return n * (j.ranks.Lo + j.ranks.Hi) / 2
 	}
 	return n
 }
@@ -124,13 +125,13 @@ func (j *jobs) all(begin func(check string), checks []string) iter.Seq[func() (*
 func proveSpec(name string, p schedule.Params, begin func(check string), checks []string) (*verify.Report, error) {
 	spec, err := schedule.New(name, p)
 	if err != nil {
-		return nil, flagError(err)
+		return nil, source.FlagError(err)
 	}
 	begin("what ranks and chunks have in common")
 	if report, err := verify.RunLean(spec.Header(), spec.Maker, checks...); report != nil || err != nil {
 		return report, err
 	}
-	if spec, err = newSpec(name, p); err != nil { // now it must be built
+	if spec, err = source.New(name, p); err != nil { // now it must be built
 		return nil, err
 	}
 	return verify.RunTelling(spec.Schedule(), begin, checks...)

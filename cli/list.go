@@ -79,5 +79,5 @@ func (c *listCmd) printJSON(std command.Stdio) error {
 		}
 		out = append(out, listed{a.Name, a.Collective, a.Params, a.Paper, papers, a.Messages, a.Summary})
 	}
-	return writeJSON(std.Out, out, "  ")
+	return command.WriteJSON(std.Out, out, "  ")
 }

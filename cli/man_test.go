@@ -30,14 +30,14 @@ func manSource(t *testing.T) string {
 // TestManPageRendersWell checks that the formatters of manual pages report no errors, and that the
 // page has all verbs, flags, algorithms, formats and papers.
 func TestManPageRendersWell(t *testing.T) {
-	source := manSource(t)
+	page := manSource(t)
 	for _, c := range []struct{ tool, args string }{{"groff", "-man -ww -Tutf8 -P-c"}, {"mandoc", "-T lint -W style"}} {
 		if _, err := exec.LookPath(c.tool); err != nil {
 			t.Logf("no %s here", c.tool)
 			continue
 		}
 		cmd := exec.Command(c.tool, strings.Fields(c.args)...)
-		cmd.Stdin = strings.NewReader(source)
+		cmd.Stdin = strings.NewReader(page)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/network/dot"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -100,7 +101,7 @@ func (c *networkCmd) label(ctx context.Context, std command.Stdio, n *network.Ne
 	if c.Loads == "" {
 		return nil, nil
 	}
-	s, err := (&sourceArgs{Source: c.Loads}).load(ctx, std)
+	s, err := (&source.Args{Source: c.Loads}).Load(ctx, std)
 	if err == nil && s.Ranks != len(n.Ranks) {
 		err = fmt.Errorf("it has %s, and the network %d", command.Count(s.Ranks, "rank"), len(n.Ranks))
 	}

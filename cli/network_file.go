@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/network/astra"
 	"github.com/schedgen/schedgen/network/dot"
@@ -53,7 +54,7 @@ func parseNetwork(in io.Reader, name string, o fileOptions) (*network.Network, e
 	b := bufio.NewReaderSize(in, maxHead)
 	head, _ := b.Peek(maxHead) // an error comes again when b is read
 	if o.copies != nil && !nccl.Is(head) {
-		return nil, fmt.Errorf("--copies: %s is no topology of NCCL", placeOf(name))
+		return nil, fmt.Errorf("--copies: %s is no topology of NCCL", source.PlaceOf(name))
 	}
 	var n *network.Network
 	var err error
@@ -65,7 +66,7 @@ func parseNetwork(in io.Reader, name string, o fileOptions) (*network.Network, e
 		}
 		n, err = nccl.Parse(b, copies)
 	case slurm.Is(head) && o.links == nil:
-		return nil, fmt.Errorf("%s: Slurm's topology has no rates: make a network of it first, as in: schedgen network %[2]s --rate 10Gbit > cluster.net", placeOf(name), name)
+		return nil, fmt.Errorf("%s: Slurm's topology has no rates: make a network of it first, as in: schedgen network %[2]s --rate 10Gbit > cluster.net", source.PlaceOf(name), name)
 	case slurm.Is(head):
 		n, err = slurm.Parse(b, *o.links)
 	case astra.Is(head):
@@ -77,10 +78,10 @@ func parseNetwork(in io.Reader, name string, o fileOptions) (*network.Network, e
 	}
 	var at *network.ParseError
 	if errors.As(err, &at) && at.Line > 0 {
-		return nil, fmt.Errorf("%s:%d: %w", placeOf(name), at.Line, at.Err)
+		return nil, fmt.Errorf("%s:%d: %w", source.PlaceOf(name), at.Line, at.Err)
 	}
 	if err != nil {
-		return nil, placed(name, err)
+		return nil, source.Placed(name, err)
 	}
 	return n, nil
 }
@@ -109,15 +110,15 @@ func (f *networkFlag) load(ctx context.Context, std command.Stdio, sources ...st
 
 // ranks returns a number of ranks that was given, or else that of the network. Another number than
 // that of the network is an error.
-func (f *networkFlag) ranks(given *rankRange) (*rankRange, error) {
+func (f *networkFlag) ranks(given *source.Ranks) (*source.Ranks, error) {
 	if f.net == nil {
 		return given, nil
 	}
 	n := len(f.net.Ranks)
 	if given == nil {
-		return &rankRange{n, n}, nil
+		return &source.Ranks{Lo: n, Hi: n}, nil
 	}
-	if given.lo != n || given.hi != n {
+	if given.Lo != n || given.Hi != n {
 		return nil, fmt.Errorf("--ranks: %s has %s", f.Network, command.Count(n, "rank"))
 	}
 	return given, nil

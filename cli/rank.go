@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -40,7 +41,7 @@ Transports:
 
 %s
 Examples:
-`, withArticle(c.row.Name), c.kind.seat.fill(c.row.Name), transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto))
+`, words.WithArticle(c.row.Name), c.kind.seat.fill(c.row.Name), transportTable(runAuto, overTCP, overMcast, overHybrid, overVerbs, overAuto))
 	for _, e := range c.kind.examples["rank"] {
 		fmt.Fprintf(&b, "\n  schedgen rank %s %s", c.row.Name, e)
 	}

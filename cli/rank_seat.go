@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -29,7 +30,7 @@ func (s *seatFlags) meeting(ctx context.Context, f *runFlags) (tcp.Config, error
 	if f.Coordinator != "" {
 		cfg := tcp.Config{Rank: *s.Rank, Job: s.Job, Coordinator: f.Coordinator}
 		if f.Ranks != nil { // otherwise a file says how many ranks there are, and cannot be read
-			cfg.Size = f.Ranks.lo
+			cfg.Size = f.Ranks.Lo
 		}
 		return cfg, nil
 	}
@@ -120,7 +121,7 @@ func (s *seatFlags) position(f *runFlags, getenv func(string) string) (int, erro
 			s.Rank = &found.Rank
 		}
 		if f.Ranks == nil {
-			f.Ranks = new(rankRange)
+			f.Ranks = new(source.Ranks)
 			if err := f.Ranks.UnmarshalText(fmt.Append(nil, found.Size)); err != nil {
 				return 0, err
 			}

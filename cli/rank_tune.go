@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 )
 
 // rankTuneCmd is the verb rank tune.
 type rankTuneCmd struct {
-	Ranks       *rankRange `short:"p" placeholder:"P" help:"Number of ranks, which must be 2; default from the launcher's variables."`
-	Coordinator string     `placeholder:"HOST:PORT" help:"Address of rank 0 where the ranks meet; default from the launcher's variables."`
+	Ranks       *source.Ranks `short:"p" placeholder:"P" help:"Number of ranks, which must be 2; default from the launcher's variables."`
+	Coordinator string        `placeholder:"HOST:PORT" help:"Address of rank 0 where the ranks meet; default from the launcher's variables."`
 	seatFlags
 	tuneFlags
 	tuneLink
@@ -52,7 +53,7 @@ func (c *rankTuneCmd) Run(ctx context.Context, std command.Stdio) error {
 	if err != nil {
 		return err
 	}
-	if p := flags.Ranks.lo; p != 2 {
+	if p := flags.Ranks.Lo; p != 2 {
 		return fmt.Errorf("--ranks=%d: messages are measured between 2 ranks", p)
 	}
 	t := &tuned{cmd: tune, std: std, start: time.Now()}

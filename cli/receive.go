@@ -113,7 +113,7 @@ func (c *receiveCmd) Run(ctx context.Context, std command.Stdio) error {
 		return nil
 	}
 	if c.JSON {
-		return writeJSON(std.Out, struct {
+		return command.WriteJSON(std.Out, struct {
 			Entries int64 `json:"entries"`
 			Bytes   int64 `json:"bytes"`
 		}{totals.Entries, totals.Bytes}, "")

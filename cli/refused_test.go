@@ -14,6 +14,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
@@ -58,7 +59,7 @@ func TestNoFlagIsRefusedAlways(t *testing.T) {
 			}
 			require.True(t, ok, "%s --%s: the test has no value", leaf.FullPath(), f.Name)
 			args := append(words[1:3:3], "--"+f.Name)
-			value = strings.NewReplacer("{param}", firstThat(words[2], func(a *schedule.Algorithm) bool { return takes(a, f.Name) }), "{casts}", firstThat(words[2], (*schedule.Algorithm).Multicasts), "{first}", schedule.AlgorithmsOf(words[2])[0].Name).Replace(value)
+			value = strings.NewReplacer("{param}", firstThat(words[2], func(a *schedule.Algorithm) bool { return source.Takes(a, f.Name) }), "{casts}", firstThat(words[2], (*schedule.Algorithm).Multicasts), "{first}", schedule.AlgorithmsOf(words[2])[0].Name).Replace(value)
 			args = append(args, strings.Fields(value)...)
 			for _, other := range []string{"-p 4", "--transport tcp", "--rank 0", "--coordinator 127.0.0.1:7"} {
 				name := strings.TrimLeft(strings.Fields(other)[0], "-")

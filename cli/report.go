@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
@@ -29,26 +29,6 @@ func (c *verifyCmd) printer(std command.Stdio, total int) reportPrinter {
 		return &checkPrinter{w: std.Out}
 	}
 	return &linePrinter{w: std.Out}
-}
-
-// headerLine spells a header as the text form does, without the word "schedule".
-func headerLine(h *ir.Header) string {
-	parts := []string{h.Name(), fmt.Sprintf("ranks=%d", h.Ranks)}
-	if h.Rooted() {
-		parts = append(parts, fmt.Sprintf("root=%d", h.Root))
-	}
-	if h.Chunks > 0 {
-		parts = append(parts, fmt.Sprintf("chunks=%d", h.Chunks))
-	}
-	return strings.Join(append(parts, paramWords(h)...), " ")
-}
-
-func paramWords(h *ir.Header) []string {
-	var out []string
-	for _, p := range h.Params {
-		out = append(out, fmt.Sprintf("%s=%d", p.Name, p.Value))
-	}
-	return out
 }
 
 // checkWord returns the word for the result of a check.
@@ -79,7 +59,7 @@ type checkPrinter struct {
 
 func (p *checkPrinter) report(r *verify.Report) error {
 	var b strings.Builder
-	b.WriteString(headerLine(&r.Header) + "\n")
+	b.WriteString(source.HeaderLine(&r.Header) + "\n")
 	for i := range r.Results {
 		b.WriteString(checkLines(&r.Results[i]))
 	}
@@ -130,7 +110,7 @@ func (p *linePrinter) report(r *verify.Report) error {
 		return nil
 	}
 	var b strings.Builder
-	b.WriteString("FAIL  " + headerLine(&r.Header) + "\n")
+	b.WriteString("FAIL  " + source.HeaderLine(&r.Header) + "\n")
 	for i := range r.Results {
 		if r.Results[i].Err != nil {
 			b.WriteString(checkLines(&r.Results[i]))
@@ -146,7 +126,7 @@ func (p *linePrinter) flush() error {
 		return nil
 	}
 	first, last := &p.good[0], &p.good[len(p.good)-1]
-	line := headerLine(first)
+	line := source.HeaderLine(first)
 	if first.Root != last.Root {
 		old, all := fmt.Sprintf("root=%d", first.Root), fmt.Sprintf("root=%d..%d", first.Root, last.Root)
 		line = strings.Replace(line, old, all, 1)
@@ -201,7 +181,7 @@ type checkObject struct {
 func (p *objectPrinter) report(r *verify.Report) error {
 	o := reportObject{
 		Schedule: r.Header.Name(), Ranks: r.Header.Ranks, Root: r.Header.Root, Chunks: r.Header.Chunks,
-		Params: paramObject(&r.Header), Verified: r.Err() == nil, How: r.How(),
+		Params: source.ParamObject(&r.Header), Verified: r.Err() == nil, How: r.How(),
 	}
 	if t := r.Terms; t.Digest != "" {
 		o.Terms = &termsObject{Tree: t.Digest, RankOrder: t.RankOrder, Position: t.Position, InPlace: t.InPlace}
@@ -214,23 +194,7 @@ func (p *objectPrinter) report(r *verify.Report) error {
 		}
 		o.Checks = append(o.Checks, check)
 	}
-	return writeJSON(p.w, o, "")
+	return command.WriteJSON(p.w, o, "")
 }
 
 func (p *objectPrinter) close(int, int) error { return nil }
-
-func paramObject(h *ir.Header) map[string]int {
-	out := map[string]int{}
-	for _, p := range h.Params {
-		out[p.Name] = p.Value
-	}
-	return out
-}
-
-// writeJSON prints v and a line break, without escapes for HTML.
-func writeJSON(w io.Writer, v any, indent string) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
-	return enc.Encode(v)
-}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
@@ -63,11 +64,11 @@ func readBounded(name string) (data []byte, err error) {
 
 // hostsOf returns the number of hosts that --hosts gives, or 0 if no algorithm between masters is
 // possible: one host, or one rank on each host.
-func hostsOf(flag *int, ranks *rankRange) (int, error) {
+func hostsOf(flag *int, ranks *source.Ranks) (int, error) {
 	if flag == nil {
 		return 0, nil
 	}
-	p, err := ranks.one()
+	p, err := ranks.One()
 	switch {
 	case err != nil:
 		return 0, err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/schedule"
@@ -48,8 +50,8 @@ Examples:
 
 // runFlags are the flags of all runs.
 type runFlags struct {
-	Ranks     *rankRange `short:"p" placeholder:"P" help:"Number of ranks."`
-	Algorithm string     `placeholder:"NAME" complete:"algorithm" help:"Algorithm, see schedgen list."`
+	Ranks     *source.Ranks `short:"p" placeholder:"P" help:"Number of ranks."`
+	Algorithm string        `placeholder:"NAME" complete:"algorithm" help:"Algorithm, see schedgen list."`
 
 	Transport   string        `placeholder:"NAME" complete:"transport" help:"How ranks reach each other, see above; default mcast if that works here, else tcp."`
 	Loss        *float64      `expert:"" placeholder:"X" help:"Lose each multicast datagram at each receiver with probability X, from 0 to 1. Broadcasts then multicast, unless --algorithm says otherwise."`
@@ -84,7 +86,7 @@ func (f *runFlags) ranks() (int, error) {
 	if f.Ranks == nil {
 		return 0, errNoRanks
 	}
-	p, err := f.Ranks.one()
+	p, err := f.Ranks.One()
 	if err == nil && p > maxRunRanks {
 		err = fmt.Errorf("--ranks=%d: at most %d run on one machine", p, maxRunRanks)
 	}
@@ -106,7 +108,7 @@ func (f *runFlags) common(task crew.Task, collective string) (crew.Job, error) {
 
 // params checks the name of the algorithm, and returns its parameters from the flags and from the
 // rule that chose it.
-func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params, error) {
+func (f *runFlags) params(collective string, flags source.Flags) (schedule.Params, error) {
 	if err := f.checkAlgorithm(collective); err != nil {
 		return schedule.Params{}, err
 	}
@@ -116,8 +118,8 @@ func (f *runFlags) params(collective string, flags paramFlags) (schedule.Params,
 	if hosts, err := hostsOf(flags.Hosts, f.Ranks); f.ruled && (err != nil || hosts == 0 || !f.picked.Masters) {
 		flags.Hosts = nil // the rule does not run the algorithm between masters
 	}
-	flags.fill(f.picked)
-	p, err := flags.params(f.Algorithm)
+	fill(&flags, f.picked)
+	p, err := flags.Params(f.Algorithm)
 	if err != nil {
 		return p, err
 	}
@@ -163,13 +165,13 @@ func (f *runFlags) firstOf(collective string) (string, error) {
 		}
 	}
 	if len(all) == 0 {
-		return "", fmt.Errorf("there is no algorithm for %s; give a file with a schedule", withArticle(collective))
+		return "", fmt.Errorf("there is no algorithm for %s; give a file with a schedule", words.WithArticle(collective))
 	}
 	return all[0], nil
 }
 
-// fill sets the parameters that no flag gives to the values in a rule.
-func (f *paramFlags) fill(p selection.Params) {
+// fill sets the parameters of f that no flag gives to the values in a rule.
+func fill(f *source.Flags, p selection.Params) {
 	for _, of := range []struct {
 		flag  **int
 		value int
@@ -190,7 +192,7 @@ func (f *runFlags) checkAlgorithm(collective string) error {
 	if _, err := schedule.New(f.Algorithm, schedule.Params{Ranks: 1}); errors.As(err, &name) {
 		name.Near = slices.DeleteFunc(name.Near, func(near string) bool { return !slices.Contains(all, near) })
 		if len(name.Near) > 0 {
-			return fmt.Errorf("--algorithm: %w", flagError(name))
+			return fmt.Errorf("--algorithm: %w", source.FlagError(name))
 		}
 	}
 	return fmt.Errorf("--algorithm=%s: must be one of %s", f.Algorithm, strings.Join(all, ", "))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -70,7 +71,7 @@ func TestFlippedBitInABlockIsNotAccepted(t *testing.T) {
 			var out bytes.Buffer
 			cmd := newCollectiveCmd(row, &kinds.blocks)
 			cmd.data.fold = foldFlags{Op: "sum", Type: "uint8"}
-			cmd.data.size.Size, cmd.runFlags = &size, runFlags{Ranks: &rankRange{3, 3}, Transport: overMem, Timeout: time.Minute}
+			cmd.data.size.Size, cmd.runFlags = &size, runFlags{Ranks: &source.Ranks{Lo: 3, Hi: 3}, Transport: overMem, Timeout: time.Minute}
 			s := &session{flags: &cmd.runFlags, std: command.Stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
 			r, err := cmd.prepare(t.Context(), s)
 			require.NoError(t, err)

@@ -41,7 +41,7 @@ func (f *runFlags) situation(ctx context.Context, std command.Stdio, row *ir.Col
 func (f *runFlags) caseOf(row *ir.Collective, size int64, l *crew.Link, hosts *int) (c selection.Case, err error) {
 	g := selection.Ground{Multicast: l.Multicasts(), RDMA: l.Transport == overVerbs}
 	if f.Ranks != nil {
-		g.Ranks = f.Ranks.lo
+		g.Ranks = f.Ranks.Lo
 	}
 	if hosts == nil {
 		hosts = f.Netns

@@ -16,6 +16,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -63,9 +64,9 @@ type dataFlags struct {
 	chunks struct {
 		Chunks *int `placeholder:"F" help:"Chunks that ${each} is cut into; default by its size."`
 	}
-	degree degreeFlag
-	fans   fanFlags
-	hosts  hostsFlag
+	degree source.DegreeFlag
+	fans   source.FanFlags
+	hosts  source.HostsFlag
 	delay  struct {
 		Delay     string         `expert:"" default:"none" placeholder:"POLICY" complete:"delay" help:"When the root starts to multicast: none, fixed, adaptive or random-peer."`
 		RootDelay *time.Duration `expert:"" placeholder:"TIME" help:"Time of --delay fixed; default 100us."`
@@ -107,7 +108,7 @@ func newCollectiveCmd(row ir.Collective, k *kind) collectiveCmd {
 
 // someTakes reports whether an algorithm of a collective has a parameter.
 func someTakes(collective, param string) bool {
-	return slices.ContainsFunc(schedule.AlgorithmsOf(collective), func(a schedule.Algorithm) bool { return takes(&a, param) })
+	return slices.ContainsFunc(schedule.AlgorithmsOf(collective), func(a schedule.Algorithm) bool { return source.Takes(&a, param) })
 }
 
 // Help is the long help text.
@@ -192,19 +193,19 @@ func (c *collectiveCmd) Run(ctx context.Context, std command.Stdio) (err error) 
 }
 
 // params returns the flags for parameters of algorithms.
-func (c *collectiveCmd) params() paramFlags {
+func (c *collectiveCmd) params() source.Flags {
 	d := c.data
-	return paramFlags{Root: d.root.Root, Origin: d.origin.Origin, Chunks: d.chunks.Chunks, treeFlags: treeFlags{d.degree, d.fans}, hostsFlag: d.hosts}
+	return source.Flags{Root: d.root.Root, Origin: d.origin.Origin, Chunks: d.chunks.Chunks, TreeFlags: source.TreeFlags{DegreeFlag: d.degree, FanFlags: d.fans}, HostsFlag: d.hosts}
 }
 
 // dropIdle prints which flags have no effect.
 func (c *collectiveCmd) dropIdle(std command.Stdio) {
 	idle := &c.data.idle
 	if idle.Size != nil {
-		std.Idle("size", noMessage(c.row.Name))
+		std.Idle("size", source.NoMessage(c.row.Name))
 	}
-	flags := paramFlags{Root: idle.Root, Chunks: idle.Chunks}
-	flags.dropIdle(c.row.Name, std)
+	flags := source.Flags{Root: idle.Root, Chunks: idle.Chunks}
+	flags.DropIdle(c.row.Name, std)
 }
 
 // load reads the file with the schedule, if the flags name one. The schedule sets the number of
@@ -395,7 +396,7 @@ func (c *collectiveCmd) specs(s *session) ([]*schedule.Spec, error) {
 	}
 	var all []*schedule.Spec
 	for p.Root = range p.Ranks {
-		spec, err := newSpec(c.Algorithm, p)
+		spec, err := source.New(c.Algorithm, p)
 		if err != nil {
 			return nil, err
 		}
@@ -411,11 +412,11 @@ func (c *collectiveCmd) spec(s *session, p schedule.Params) (*schedule.Spec, err
 	if p.Chunks == 0 && hasMessage(&c.row) {
 		cut, err := c.at.params(c.Algorithm, &selection.Params{Chunk: c.picked.Chunk, Masters: p.Hosts > 0})
 		if err != nil {
-			return nil, flagError(err)
+			return nil, source.FlagError(err)
 		}
 		p.Chunks = cut.Chunks
 	}
-	spec, err := newSpec(c.Algorithm, p)
+	spec, err := source.New(c.Algorithm, p)
 	if err != nil || !hasMessage(&c.row) {
 		return spec, err
 	}
@@ -428,7 +429,7 @@ func (c *collectiveCmd) spec(s *session, p schedule.Params) (*schedule.Spec, err
 		return nil, c.fitsFrames(chunks, s.Job.Size, fmt.Sprintf("--chunks=%d", chunks))
 	default:
 		p.Chunks = enough
-		return newSpec(c.Algorithm, p)
+		return source.New(c.Algorithm, p)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -55,7 +56,7 @@ func (f *countsFlag) set(j *crew.Job, size *byteSize, ranks int) error {
 	case f.Counts == nil:
 		return nil
 	case !row.TakesCounts():
-		return fmt.Errorf("--counts: %s does not move several blocks", withArticle(row.Name))
+		return fmt.Errorf("--counts: %s does not move several blocks", words.WithArticle(row.Name))
 	case size != nil:
 		return errors.New("--counts and --size: give only one of them")
 	}
@@ -65,7 +66,7 @@ func (f *countsFlag) set(j *crew.Job, size *byteSize, ranks int) error {
 		if blocks != ranks {
 			needs += fmt.Sprintf(": give %d lengths, one for each receiving rank, or %d", ranks, blocks)
 		}
-		return fmt.Errorf("--counts: there are %s, but %s among %s %s", command.Count(n, "length"), withArticle(row.Name), command.Count(ranks, "rank"), needs)
+		return fmt.Errorf("--counts: there are %s, but %s among %s %s", command.Count(n, "length"), words.WithArticle(row.Name), command.Count(ranks, "rank"), needs)
 	}
 	for _, n := range f.Counts {
 		if err := wholeElements(j, "--counts", n); err != nil {

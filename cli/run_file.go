@@ -12,6 +12,8 @@ import (
 
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/forms"
+	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -77,39 +79,39 @@ func (r *toRun) prove(ctx context.Context) (*proof, error) {
 
 // load reads the schedule, if it has not done so before, and returns nil if the arguments name no
 // file. A file sets the algorithm and its parameters, so flags for them are errors.
-func (a *fileArg) load(ctx context.Context, std command.Stdio, f *runFlags, collective string, flags paramFlags) (*ir.Schedule, error) {
+func (a *fileArg) load(ctx context.Context, std command.Stdio, f *runFlags, collective string, flags source.Flags) (*ir.Schedule, error) {
 	if a.File == "" || f.file != nil {
 		return f.file, nil
 	}
-	given := flags.list()
+	given := flags.List()
 	switch {
 	case f.Algorithm != "":
 		return nil, fmt.Errorf("--algorithm: %s runs in place of an algorithm", a.File)
 	case len(given) > 0:
-		return nil, fmt.Errorf("--%s: %s has its own parameters", given[0].name, a.File)
+		return nil, fmt.Errorf("--%s: %s has its own parameters", given[0].Name, a.File)
 	}
 	if _, err := os.Stat(a.File); err != nil && a.File != "-" {
-		if _, e := algorithm(a.File); e == nil {
+		if _, e := source.Named(a.File); e == nil {
 			return nil, fmt.Errorf("%s is an algorithm: write --algorithm %s", a.File, a.File)
 		}
 	}
-	source := sourceArgs{Source: a.File}
-	in, err := command.Await(ctx, func() (io.ReadCloser, error) { return source.open(std) })
+	at := source.Args{Source: a.File}
+	in, err := command.Await(ctx, func() (io.ReadCloser, error) { return at.Open(std) })
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close() // read only: nothing to lose
-	s, err := source.read(ctx, in)
+	s, err := at.Read(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	if !serves(collective, s) {
-		return nil, fmt.Errorf("%s is the schedule of %s: give it to schedgen run %s", a.File, withArticle(s.Collective), verbOf(s.Collective))
+		return nil, fmt.Errorf("%s is the schedule of %s: give it to schedgen run %s", a.File, words.WithArticle(s.Collective), verbOf(s.Collective))
 	}
-	if f.Ranks != nil && (f.Ranks.lo != s.Ranks || f.Ranks.hi != s.Ranks) {
+	if f.Ranks != nil && (f.Ranks.Lo != s.Ranks || f.Ranks.Hi != s.Ranks) {
 		return nil, fmt.Errorf("--ranks: %s is for %s", a.File, command.Count(s.Ranks, "rank"))
 	}
-	f.Ranks = &rankRange{s.Ranks, s.Ranks}
+	f.Ranks = &source.Ranks{Lo: s.Ranks, Hi: s.Ranks}
 	f.Algorithm = s.Collective + "/" + s.Algorithm
 	f.file = s
 	_, err = f.ranks()

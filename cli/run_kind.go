@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -165,7 +166,7 @@ func kindOf(row *ir.Collective) *kind {
 
 // fill returns a template's text for a collective.
 func (t template) fill(collective string) string {
-	return strings.NewReplacer("{name}", collective, "{a name}", withArticle(collective)).Replace(string(t))
+	return strings.NewReplacer("{name}", collective, "{a name}", words.WithArticle(collective)).Replace(string(t))
 }
 
 // sizeHelp is the help of --size, without the units.
@@ -187,14 +188,6 @@ func (k *kind) timed(row *ir.Collective) []timedOp {
 		all = append(all, op)
 	}
 	return all
-}
-
-// withArticle returns the name of a collective after "a" or "an".
-func withArticle(collective string) string {
-	if strings.ContainsAny(collective[:min(len(collective), 1)], "aeiou") {
-		return "an " + collective
-	}
-	return "a " + collective
 }
 
 // rowOf returns the row of the collective of that name, or the zero row, which has no kind, if

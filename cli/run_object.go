@@ -6,6 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/command"
 )
 
 // runObject is the object that run prints with --json. Times are in seconds.
@@ -78,7 +79,7 @@ func (s *session) object(t *crew.Tally) error {
 	for rank := range t.Ranks {
 		o.Ranks = append(o.Ranks, newRankResult(rank, &t.Ranks[rank], timed))
 	}
-	return writeJSON(s.std.Out, o, "")
+	return command.WriteJSON(s.std.Out, o, "")
 }
 
 func newRankResult(rank int, r *crew.RankTally, timed bool) rankResult {

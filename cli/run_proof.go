@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
@@ -84,7 +85,7 @@ func prove(s *ir.Schedule) (*proof, error) {
 	if report.Err() != nil {
 		return nil, &refutation{report}
 	}
-	p := &proof{Schedule: headerLine(&report.Header), delivers: deliveries(s)}
+	p := &proof{Schedule: source.HeaderLine(&report.Header), delivers: deliveries(s)}
 	for i := range report.Results {
 		if report.Results[i].Applies {
 			p.Checks = append(p.Checks, report.Results[i].Check)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -80,7 +81,7 @@ func (s *flipSink) Arrived(h *wire.Header, body []byte) {
 
 // TestFlippedBitIsNotAccepted flips one bit at one rank in one iteration, which makes exit code 1.
 func TestFlippedBitIsNotAccepted(t *testing.T) {
-	size, ranks := byteSize(10000), &rankRange{3, 3}
+	size, ranks := byteSize(10000), &source.Ranks{Lo: 3, Hi: 3}
 	for _, flipped := range []bool{false, true} {
 		var out bytes.Buffer
 		cmd := newCollectiveCmd(*rowOf(schedule.Bcast), &kinds.message)

@@ -7,12 +7,13 @@ import (
 
 	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 )
 
 // showCmd is the verb show.
 type showCmd struct {
-	sourceArgs
+	source.Args
 	Rank    *int         `xor:"what" placeholder:"R" help:"Print the program of rank R in sentences; draw nothing."`
 	Lost    bool         `xor:"what" help:"Draw the run in which every multicast is lost and repaired."`
 	Extract emit.Extract `default:"auto" placeholder:"WHICH" help:"Ranks to draw: ${extracts}; default auto."`
@@ -48,7 +49,7 @@ Examples:
 
 // Run draws the schedule or prints the program of one rank.
 func (c *showCmd) Run(ctx context.Context, std command.Stdio) error {
-	s, err := c.load(ctx, std)
+	s, err := c.Load(ctx, std)
 	if err != nil {
 		return err
 	}

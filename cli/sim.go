@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
@@ -15,7 +16,7 @@ import (
 
 // simCmd is the verb sim.
 type simCmd struct {
-	sourceArgs
+	source.Args
 	Size sizeRange `default:"1B" placeholder:"SIZE" help:"Bytes of one block, or a range LO..HI; a broadcast has one block, its message; default 1B; units B, kB, MB, GB, KiB, MiB, GiB."`
 	Runs int       `default:"1" placeholder:"N" help:"Runs of each number of ranks and size, with consecutive seeds."`
 	Seed uint64    `default:"1" help:"Seed of the first run."`
@@ -176,7 +177,7 @@ func (c *simCmd) points(ctx context.Context, std command.Stdio) ([]*point, error
 		}
 		return nil
 	}
-	if c.isFile() {
+	if c.IsFile() {
 		name, p, err := c.file(ctx, std)
 		if err != nil {
 			return nil, err
@@ -205,8 +206,8 @@ func (c *simCmd) points(ctx context.Context, std command.Stdio) ([]*point, error
 // specs returns the algorithm for each number of ranks. The simulator builds the program of a rank
 // when the rank has something to do, so the size of schedules is not bounded.
 func (c *simCmd) specs(std command.Stdio) ([]*schedule.Spec, error) {
-	c.dropIdle(std)
-	p, err := c.params(c.Source)
+	c.DropIdle(std)
+	p, err := c.Params(c.Source)
 	switch {
 	case err != nil:
 		return nil, err
@@ -214,11 +215,11 @@ func (c *simCmd) specs(std command.Stdio) ([]*schedule.Spec, error) {
 		return nil, fmt.Errorf("--ranks: needed for %s, such as -p 8", c.Source)
 	}
 	var specs []*schedule.Spec
-	for _, ranks := range spread(c.Ranks.lo, c.Ranks.hi) {
+	for _, ranks := range spread(c.Ranks.Lo, c.Ranks.Hi) {
 		p.Ranks = ranks
 		s, err := schedule.New(c.Source, p)
 		if err != nil {
-			return nil, flagError(err)
+			return nil, source.FlagError(err)
 		}
 		specs = append(specs, s)
 	}
@@ -227,40 +228,40 @@ func (c *simCmd) specs(std command.Stdio) ([]*schedule.Spec, error) {
 
 // file returns the programs of a file of any form, and their name.
 func (c *simCmd) file(ctx context.Context, std command.Stdio) (string, sim.Programs, error) {
-	l, err := c.openSniffed(ctx, std)
+	l, err := c.OpenSniffed(ctx, std)
 	if err != nil {
 		return "", nil, err
 	}
-	defer l.file.Close() // read only: nothing to lose
-	if l.form == nil {
-		s, err := c.read(ctx, l.in)
+	defer l.File.Close() // read only: nothing to lose
+	if l.Form == nil {
+		s, err := c.Read(ctx, l.In)
 		if err != nil {
 			return "", nil, err
 		}
 		return s.Name(), sim.Of(s), nil
 	}
-	if err := c.checkOwn(l.form); err != nil {
+	if err := c.CheckOwn(l.Form); err != nil {
 		return "", nil, err
 	}
-	p, err := command.Await(ctx, func() (sim.Programs, error) { return c.foreign(l.form, l.in) })
+	p, err := command.Await(ctx, func() (sim.Programs, error) { return c.foreign(l.Form, l.In) })
 	return filepath.Base(c.Source), p, err
 }
 
 // foreign returns the programs of a file of another program. The file gives the lengths of its
 // messages; for MSCCL XML, --size gives the length of a chunk.
-func (c *simCmd) foreign(form *foreignForm, in io.Reader) (sim.Programs, error) {
-	if !form.chunks && c.Size != (sizeRange{1, 1}) {
+func (c *simCmd) foreign(form *source.Foreign, in io.Reader) (sim.Programs, error) {
+	if !form.Chunks && c.Size != (sizeRange{1, 1}) {
 		return nil, fmt.Errorf("--size: %s states its own lengths", c.Source)
 	}
-	g, err := form.read(in)
+	g, err := form.Read(in)
 	if err != nil {
-		return nil, placed(c.Source, err)
+		return nil, source.Placed(c.Source, err)
 	}
 	unit := 1
 	switch {
-	case form.chunks && c.Size.lo != c.Size.hi:
-		return nil, fmt.Errorf("--size: must be one size for %s, not a range", form.name)
-	case form.chunks:
+	case form.Chunks && c.Size.lo != c.Size.hi:
+		return nil, fmt.Errorf("--size: must be one size for %s, not a range", form.Name)
+	case form.Chunks:
 		unit, c.Size = int(c.Size.lo), sizeRange{1, 1}
 	}
 	p, err := sim.OfGraph(filepath.Base(c.Source), g, unit)

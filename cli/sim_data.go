@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/schedgen/schedgen/cli/internal/chart"
+	"github.com/schedgen/schedgen/internal/chart"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim"
 )
@@ -97,7 +98,7 @@ func newStepObject(s *sim.Step) stepObject {
 
 func (c *simCmd) object(p *point) simObject {
 	o := simObject{
-		Schedule: p.name, Ranks: p.header.Ranks, Bytes: p.bytes, Params: paramObject(&p.header),
+		Schedule: p.name, Ranks: p.header.Ranks, Bytes: p.bytes, Params: source.ParamObject(&p.header),
 		Runs: len(p.spans) + p.never, Never: p.never, Least: nanos(p.quantile(0)), Median: nanos(p.quantile(0.5)),
 		Mean: nanos(p.mean()), P99: nanos(p.quantile(0.99)), Most: nanos(p.quantile(1)), Counts: p.counts,
 	}

@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/cli/internal/chart"
+	"github.com/schedgen/schedgen/internal/chart"
 	"github.com/schedgen/schedgen/sim"
 )
 

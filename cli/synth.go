@@ -78,7 +78,7 @@ func (c *synthCmd) Run(ctx context.Context, std command.Stdio) error {
 		}
 		out := command.NewWriter(ctx, std.Out)
 		if c.JSON {
-			return writeJSON(out, b, "")
+			return command.WriteJSON(out, b, "")
 		}
 		return printBound(out, n, b)
 	}

@@ -9,15 +9,16 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // tuneCmd is the verb tune.
 type tuneCmd struct {
-	Ranks      *rankRange `short:"p" placeholder:"P" help:"Also time the algorithms themselves, among 2 to P ranks. Half of --budget is then for the parameters."`
-	Iterations int        `default:"300" placeholder:"N" help:"With -p: operations to time of each algorithm, twice; default 300."`
-	Netns      bool       `help:"Simulate a host for each rank by a network namespace at a bridge. Linux only; needs root, ip and nsenter."`
+	Ranks      *source.Ranks `short:"p" placeholder:"P" help:"Also time the algorithms themselves, among 2 to P ranks. Half of --budget is then for the parameters."`
+	Iterations int           `default:"300" placeholder:"N" help:"With -p: operations to time of each algorithm, twice; default 300."`
+	Netns      bool          `help:"Simulate a host for each rank by a network namespace at a bridge. Linux only; needs root, ip and nsenter."`
 	tuneFlags
 	modelFlags
 	tuneLink
@@ -115,7 +116,7 @@ func (t *tuned) finish(ctx context.Context) error {
 	}
 	show := t.print
 	if c.JSON {
-		show = func(w io.Writer) error { return writeJSON(w, t.object(), "") }
+		show = func(w io.Writer) error { return command.WriteJSON(w, t.object(), "") }
 	}
 	if err := show(command.NewWriter(ctx, t.std.Out)); err != nil {
 		return err
@@ -186,7 +187,7 @@ func (f *tuneFlags) check() error {
 // flagsFor returns the flags of a run with the given number of ranks.
 func (c *tuneCmd) flagsFor(ranks int) runFlags {
 	r := runFlags{
-		Ranks: &rankRange{ranks, ranks}, Transport: c.Transport, Seed: 1, IPv6: c.IPv6, Interface: c.Interface, Device: c.Device,
+		Ranks: &source.Ranks{Lo: ranks, Hi: ranks}, Transport: c.Transport, Seed: 1, IPv6: c.IPv6, Interface: c.Interface, Device: c.Device,
 		Timeout: c.Timeout, Silence: c.Timeout, keyFlags: c.keyFlags, Verbose: c.Verbose,
 	}
 	if c.Netns {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/schedgen/schedgen/cli/internal/chart"
+	"github.com/schedgen/schedgen/internal/chart"
 )
 
 // drawTuned draws the times of messages: a dot for each median, thin lines through the ends of the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
@@ -104,7 +105,7 @@ func TestTuneOfAQuietMachine(t *testing.T) {
 // measured ones.
 func TestTuneKeepsMeasuredRules(t *testing.T) {
 	out, rules, err := finished(t, "noisy", func(of *tuned) {
-		of.cmd.Ranks, of.cmd.Collective = &rankRange{3, 3}, []string{schedule.Barrier}
+		of.cmd.Ranks, of.cmd.Collective = &source.Ranks{Lo: 3, Hi: 3}, []string{schedule.Barrier}
 		cases := of.grids(true)[0].Cases()
 		timed := cases[len(cases)-1]
 		of.timed = map[selection.Case][]timedCell{timed: {

@@ -22,7 +22,7 @@ import (
 func (t *tuned) grids(timed bool) (all []grid.Grid) {
 	ranks := tunedRanks(t.cmd.UpTo)
 	if timed {
-		ranks = tunedRanks(t.cmd.Ranks.lo)
+		ranks = tunedRanks(t.cmd.Ranks.Lo)
 	}
 	most := int(t.cmd.Size.hi)
 	if t.machine != nil { // longer messages were not measured
@@ -86,7 +86,7 @@ func (t *tuned) where(row *ir.Collective, timed bool) selection.Case {
 	if !timed {
 		return selection.Case{Collective: row.Name, Place: selection.OneEach}
 	}
-	flags := t.cmd.flagsFor(t.cmd.Ranks.lo)
+	flags := t.cmd.flagsFor(t.cmd.Ranks.Lo)
 	of, _ := flags.caseOf(row, 0, &t.link, nil) // never fails without a flag for hosts
 	if t.cmd.Netns {
 		of.Place = selection.OneEach

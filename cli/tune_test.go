@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -70,7 +71,7 @@ func TestWhereRulesHold(t *testing.T) {
 		{crew.Link{Transport: overTCP}, true, selection.Case{Place: selection.OneEach}},
 		{crew.Link{Transport: overMcast, Interface: "eth0"}, true, selection.Case{Place: selection.OneEach, Multicast: true}},
 	} {
-		cmd := &tuneCmd{Ranks: &rankRange{4, 4}, tuneFlags: tuneFlags{Size: sizeRange{1, 64}, UpTo: 64, Collective: []string{schedule.Bcast}}}
+		cmd := &tuneCmd{Ranks: &source.Ranks{Lo: 4, Hi: 4}, tuneFlags: tuneFlags{Size: sizeRange{1, 64}, UpTo: 64, Collective: []string{schedule.Bcast}}}
 		cmd.Netns, cmd.Transport = c.netns, c.link.Transport
 		of := &tuned{cmd: cmd, link: c.link}
 		c.want.Collective = schedule.Bcast
@@ -128,7 +129,7 @@ func TestTunesEveryCollective(t *testing.T) {
 		flat.Bytes = bytes
 		sizes = append(sizes, flat)
 	}
-	of := &tuned{machine: fit.NewMachine(sizes), cmd: &tuneCmd{Ranks: &rankRange{4, 4}, tuneFlags: tuneFlags{
+	of := &tuned{machine: fit.NewMachine(sizes), cmd: &tuneCmd{Ranks: &source.Ranks{Lo: 4, Hi: 4}, tuneFlags: tuneFlags{
 		Size: sizeRange{1, 4 << 10}, UpTo: 1024, Collective: tunable(),
 	}}}
 	for i, g := range of.grids(true) {

@@ -11,13 +11,14 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
 
 // verifyCmd is the verb verify.
 type verifyCmd struct {
-	sourceArgs
+	source.Args
 	As       string    `placeholder:"WHAT" complete:"claim" help:"Collective that a file of another program is to be: ${claims}; default what MSCCL XML says."`
 	Size     *byteSize `placeholder:"SIZE" help:"Length of a block of a GOAL file or of Chakra traces, such as the message of a broadcast; default the length in a comment or an attribute of the file, else, for a broadcast, the most that any rank can receive."`
 	AllRoots bool      `help:"Prove every root or origin."`
@@ -65,14 +66,14 @@ func (c *verifyCmd) Run(ctx context.Context, std command.Stdio) error {
 			return err
 		}
 	}
-	var l looked
-	if c.isFile() {
+	var l source.Looked
+	if c.IsFile() {
 		var err error
-		if l, err = c.openSniffed(ctx, std); err != nil {
+		if l, err = c.OpenSniffed(ctx, std); err != nil {
 			return err
 		}
-		defer l.file.Close() // read only: nothing to lose
-		if l.form != nil {
+		defer l.File.Close() // read only: nothing to lose
+		if l.Form != nil {
 			return c.verifyForeign(ctx, std, l)
 		}
 	}
@@ -83,7 +84,7 @@ func (c *verifyCmd) Run(ctx context.Context, std command.Stdio) error {
 		return fmt.Errorf("--size: %s is neither GOAL nor a Chakra trace", c.Source)
 	}
 	c.dropIdle(std)
-	jobs, err := c.jobs(ctx, l.in)
+	jobs, err := c.jobs(ctx, l.In)
 	if err != nil {
 		return err
 	}
@@ -156,14 +157,14 @@ func (c *verifyCmd) finish(out reportPrinter, failed, total int) error {
 
 // jobs returns the schedules to be proved.
 func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
-	if c.isFile() {
-		s, err := c.read(ctx, file)
+	if c.IsFile() {
+		s, err := c.Read(ctx, file)
 		if err == nil && c.AllRoots {
-			err = fmt.Errorf("--all-roots: %s", ownRoot(c.Source, &s.Header))
+			err = fmt.Errorf("--all-roots: %s", source.OwnRoot(c.Source, &s.Header))
 		}
 		return &jobs{file: s}, err
 	}
-	p, err := c.params(c.Source)
+	p, err := c.Params(c.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -179,9 +180,9 @@ func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
 
 // dropIdle removes the flags that have no effect on the algorithm.
 func (c *verifyCmd) dropIdle(std command.Stdio) {
-	c.sourceArgs.dropIdle(std)
-	if alg, err := algorithm(c.Source); err == nil && c.AllRoots && !takes(&alg, "root") {
-		std.Idle("all-roots", noRoot(alg.Collective))
+	c.Args.DropIdle(std)
+	if alg, err := source.Named(c.Source); err == nil && c.AllRoots && !source.Takes(&alg, "root") {
+		std.Idle("all-roots", source.NoRoot(alg.Collective))
 		c.AllRoots = false
 	}
 }
@@ -189,7 +190,7 @@ func (c *verifyCmd) dropIdle(std command.Stdio) {
 // everyRoot reports whether all roots are proved: with --all-roots, and for a rootless algorithm
 // unless a flag gives an origin.
 func (c *verifyCmd) everyRoot() (bool, error) {
-	alg, err := algorithm(c.Source)
+	alg, err := source.Named(c.Source)
 	rooted := c.Root != nil || c.Origin != nil
 	switch {
 	case err != nil:

@@ -28,7 +28,7 @@ import (
 var mpis = []struct {
 	name   string
 	flags  []string
-	yields bool // waiting ranks keep their cores unless the library of bench/mpi/yield.c is used
+	yields bool // waiting ranks keep their cores unless the library of internal/lab/mpi/yield.c is used
 }{
 	{"openmpi", []string{"--oversubscribe", "--allow-run-as-root", "--mca", "btl_tcp_if_include", "lo", "--mca", "mpi_yield_when_idle", "1"}, false},
 	{"mpich", []string{"-iface", "lo"}, true},
@@ -107,7 +107,7 @@ func compile(t *testing.T, mpi, source string) string {
 func yieldLibrary(t *testing.T, mpi string) string {
 	t.Helper()
 	library := filepath.Join(t.TempDir(), "yield.so")
-	out, err := exec.Command("mpicc."+mpi, "-O2", "-shared", "-fPIC", "-o", library, "../bench/mpi/yield.c", "-ldl").CombinedOutput()
+	out, err := exec.Command("mpicc."+mpi, "-O2", "-shared", "-fPIC", "-o", library, "../internal/lab/mpi/yield.c", "-ldl").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return library
 }

@@ -18,7 +18,7 @@ import (
 // counterexamples opens the pages that the command writes for schedules that do not verify. The
 // page explains the failure step by step.
 func counterexamples(b *browser) {
-	bin := buildtest.Program(b.T, command)
+	bin := buildtest.Program(b.T, "../cmd/schedgen")
 	for _, c := range []struct {
 		file  string
 		steps []string // text of the path, causes first

@@ -17,13 +17,13 @@ var (
 	markdownLink  = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 	markdownBlock = regexp.MustCompile("(?ms)^```.*?^```$")
 	heading       = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	namedFile     = regexp.MustCompile("`([a-z][a-z0-9_/]*\\.go)`|`((?:bench|cast|cmd|emit|examples|golden|internal|ir|runtime|schedule|sim|verify)/[a-z0-9_/]+)`")
+	namedFile     = regexp.MustCompile("`([a-z][a-z0-9_/]*\\.go)`|`((?:cast|cmd|emit|examples|golden|internal|ir|runtime|schedule|sim|verify)/[a-z0-9_/]+)`")
 )
 
 // documents returns the files of the documents.
 func documents(t *testing.T) (files []string) {
 	t.Helper()
-	for _, pattern := range []string{"../*.md", "../docs/*.md", "../docs/notes/*.md", "../bench/results/*.md"} {
+	for _, pattern := range []string{"../*.md", "../docs/*.md", "../docs/notes/*.md", "../docs/results/*.md"} {
 		found, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		files = append(files, found...)

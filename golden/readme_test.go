@@ -20,15 +20,18 @@ var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
 func TestMain(m *testing.M) { os.Exit(buildtest.Main(m)) }
 
-// command is the directory of the command's package.
-const command = "../cmd/schedgen"
+// shown matches the beginning of a block with a command and its output, and typed a command that
+// people type.
+var (
+	shown = regexp.MustCompile(`^\$ (schedgen|schedlab) (.*)`)
+	typed = regexp.MustCompile(`^go run \./cmd/(schedgen|schedlab) (.*)$`)
+)
 
 // TestReadmeShowsWhatHappens compares every block of the README and of docs that begins with "$
-// schedgen" with the output of the command. It also compares the Go program of the README with
-// examples/hello. With SCHEDGEN_UPDATE=1 it writes the blocks anew.
+// schedgen" or "$ schedlab" with the output of the command. It also compares the Go program of the
+// README with examples/hello. With SCHEDGEN_UPDATE=1 it writes the blocks anew.
 func TestReadmeShowsWhatHappens(t *testing.T) {
 	t.Parallel()
-	bin := buildtest.Program(t, command)
 	hello, err := os.ReadFile("../examples/hello/main.go")
 	require.NoError(t, err)
 	files, err := filepath.Glob("../docs/*.md")
@@ -40,14 +43,14 @@ func TestReadmeShowsWhatHappens(t *testing.T) {
 		got := fence.ReplaceAllStringFunc(string(text), func(block string) string {
 			m := fence.FindStringSubmatch(block)
 			first, _, _ := strings.Cut(m[2], "\n")
-			args, isCommand := strings.CutPrefix(first, "$ schedgen ")
+			command := shown.FindStringSubmatch(first)
 			switch {
 			case file == readme && m[1] == "go" && strings.Contains(m[2], "package main"):
 				blocks++
 				return "```go\n" + string(hello) + "```"
-			case isCommand:
+			case command != nil:
 				blocks++
-				return "```\n" + first + "\n" + output(t, bin, strings.Fields(args)) + "```"
+				return "```\n" + first + "\n" + output(t, buildtest.Program(t, "../cmd/"+command[1]), strings.Fields(command[2])) + "```"
 			}
 			return block
 		})
@@ -78,7 +81,6 @@ func output(t *testing.T, bin string, args []string) string {
 // command that runs this test.
 func TestReadmeCommandsWork(t *testing.T) {
 	t.Parallel()
-	bin := buildtest.Program(t, command)
 	text, err := os.ReadFile(readme)
 	require.NoError(t, err)
 	ran := 0
@@ -91,8 +93,9 @@ func TestReadmeCommandsWork(t *testing.T) {
 			if line == "go test ./..." {
 				continue
 			}
-			args, ours := strings.CutPrefix(line, "go run ./cmd/schedgen ")
-			require.True(t, ours, "do not know how to try %q", line)
+			command := typed.FindStringSubmatch(line)
+			require.NotNil(t, command, "do not know how to try %q", line)
+			bin, args := buildtest.Program(t, "../cmd/"+command[1]), command[2]
 			t.Run(args, func(t *testing.T) {
 				if !heavy.Tests() { // ranks compare every byte
 					args = strings.ReplaceAll(args, " --size 16MiB", " --size 64KiB")

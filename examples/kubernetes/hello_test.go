@@ -109,7 +109,7 @@ func TestPods(t *testing.T) {
 	}
 	service, job := read(t)
 	dir := t.TempDir()
-	for path, pkg := range map[string]string{"hello": "../hello", "netns": "../../bench/netns"} {
+	for path, pkg := range map[string]string{"hello": "../hello", "schedlab": "../../cmd/schedlab"} {
 		out, err := exec.Command("go", "build", "-o", filepath.Join(dir, path), pkg).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
@@ -122,7 +122,7 @@ func TestPods(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "hosts"), []byte(names.String()), 0o600))
 	pod := fmt.Sprintf("mount --bind %s/hosts /etc/hosts && . %s/pod$SCHEDGEN_RANK", dir, dir)
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "netns"), "--hosts", strconv.Itoa(size), "--rate", "", "--",
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "schedlab"), "netns", "--hosts", strconv.Itoa(size), "--rate", "", "--",
 		"unshare", "-m", "sh", "-c", pod)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

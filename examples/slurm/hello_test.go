@@ -32,7 +32,7 @@ func TestBatchScript(t *testing.T) {
 		t.Skip("network namespaces need root")
 	}
 	dir := t.TempDir()
-	for path, pkg := range map[string]string{"hello": "../hello", "netns": "../../bench/netns"} {
+	for path, pkg := range map[string]string{"hello": "../hello", "schedlab": "../../cmd/schedlab"} {
 		out, err := exec.Command("go", "build", "-o", filepath.Join(dir, path), pkg).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
@@ -47,7 +47,7 @@ func TestBatchScript(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "end"), 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	said, err := exec.CommandContext(ctx, filepath.Join(dir, "netns"), "--hosts", "2", "--rate", "", "--",
+	said, err := exec.CommandContext(ctx, filepath.Join(dir, "schedlab"), "netns", "--hosts", "2", "--rate", "", "--",
 		"unshare", "-mu", "sh", filepath.Join(dir, "host.sh"), dir).CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	got, err := os.ReadFile(filepath.Join(dir, "out"))

@@ -72,6 +72,10 @@ func (p *Program) Run(ctx context.Context, args []string, std Stdio) int {
 		fmt.Fprintf(std.Err, "%s: interrupted\n", p.Name)
 		return Interrupted
 	}
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		return exit.Code
+	}
 	fmt.Fprintf(std.Err, "%s: %v\n", p.Name, err)
 	var no *NoError
 	if errors.As(err, &no) {

@@ -8,5 +8,8 @@ import "fmt"
 
 // Idle prints that a flag is ignored, and why.
 func (s Stdio) Idle(flag, reason string) {
-	fmt.Fprintf(s.Err, "%s: --%s is ignored: %s\n", s.name, flag, reason)
+	s.Note(fmt.Sprintf("--%s is ignored: %s", flag, reason))
 }
+
+// Note prints a line for people on the standard error, after the name of the program.
+func (s Stdio) Note(text string) { fmt.Fprintf(s.Err, "%s: %s\n", s.name, text) }

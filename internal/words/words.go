@@ -60,3 +60,11 @@ func List[T any](items []T) string {
 	}
 	return b.String()
 }
+
+// WithArticle returns a name after "a" or "an".
+func WithArticle(name string) string {
+	if strings.ContainsAny(name[:min(len(name), 1)], "aeiou") {
+		return "an " + name
+	}
+	return "a " + name
+}

@@ -37,8 +37,9 @@ type Choice struct {
 
 // Choices returns the schedules by which engine c serves operations. Auto is set for schedules that
 // were no slower than the MPI's own operations in all of these cases: Open MPI 4.1 and MPICH 4.0,
-// shared memory and TCP, 2, 4 and 8 ranks (bench/mpi/turn.c; docs/notes/mpi.md has the others). If
-// contributions must be folded in the order of the ranks, choices with another order do not apply.
+// shared memory and TCP, 2, 4 and 8 ranks (internal/lab/mpi/turn.c; docs/notes/mpi.md has the
+// others). If contributions must be folded in the order of the ranks, choices with another order do
+// not apply.
 func Choices() []Choice {
 	// Where each rank sends to every other rank, the tables of more ranks would be too long.
 	const everyRank = 64

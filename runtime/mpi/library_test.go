@@ -105,7 +105,7 @@ func newWorld(t *testing.T, mpi string) *world {
 	if mpi == "mpich" {
 		// Without this, waiting ranks keep their cores; and version 4.0.2 crashes in its own
 		// MPI_Reduce.
-		w.preload += ":" + compiled(t, "cc", "-O2", "-shared", "-fPIC", "../../bench/mpi/yield.c", "-ldl")
+		w.preload += ":" + compiled(t, "cc", "-O2", "-shared", "-fPIC", "../../internal/lab/mpi/yield.c", "-ldl")
 		w.env = append(w.env, "MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE=0")
 	}
 	return w
@@ -570,7 +570,7 @@ func TestOtherMPIs(t *testing.T) {
 // A measurement in turn counts some calls even if its time is over at once.
 func TestTurnWithoutTime(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
-		out, err := w.run(t, 2, nil, w.compile(t, "mpicc", "../../../bench/mpi/turn.c", "-O1", "-Wall", "-Wextra", "-Werror"), "0", "allreduce", "8")
+		out, err := w.run(t, 2, nil, w.compile(t, "mpicc", "../../../internal/lab/mpi/turn.c", "-O1", "-Wall", "-Wextra", "-Werror"), "0", "allreduce", "8")
 		require.NoError(t, err, out)
 		require.Regexp(t, `ratio +\d+\.\d\d +\d+\.\d\d +\(10\)\n`, out)
 	})

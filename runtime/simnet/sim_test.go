@@ -15,7 +15,7 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
-// Seeds as "schedgen soak" draws them.
+// Seeds as "schedlab soak" draws them.
 func TestSeeds(t *testing.T) {
 	for seed := range heavy.Seeds(heavy.Or(100, 1000)) {
 		r, err := Check(Draw(seed, 16))

@@ -26,8 +26,7 @@ func TestGuests(t *testing.T) {
 	}
 	bin := t.TempDir()
 	for _, args := range [][]string{
-		{"build", "-o", bin, "../../bench/guests"},
-		{"build", "-tags", "verbs", "-o", bin, "../../cmd/schedgen", "../../bench/kills"},
+		{"build", "-tags", "verbs", "-o", bin, "../../cmd/schedgen", "../../cmd/schedlab"},
 		{"test", "-c", "-tags", "verbs", "-o", filepath.Join(bin, "verbs.test"), "."},
 	} {
 		text, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
@@ -44,7 +43,7 @@ func TestGuests(t *testing.T) {
 		{"communicators", false, "", append(suite("1", "2048", "TestComm$"), "-test.skip", "TestComm/(Barrier|Anycast)")},
 		{"loss", false, "", suite("1", "2048", "TestCommLossy/(Bcast|Back|Delay|Mixed|Crash)")},
 		{"hosts", true, "", append([]string{"--loss", "0.01"}, suite("3", "512", "TestHosts")...)},
-		{"killed processes", false, "", []string{"--guests", "1", "--memory", "1024", "--", "kills", "--transports", "verbs", "--kills", "12", "--ranks", "4"}},
+		{"killed processes", false, "", []string{"--guests", "1", "--memory", "1024", "--", "schedlab", "kills", "--transports", "verbs", "--kills", "12", "--ranks", "4"}},
 		{"killed guest", true, "rank 2: rank lost: verbs: queue pair to rank 2", []string{"--kill", "2@1s=msg=joined", "--", "schedgen",
 			"rank", "bcast", "--verbose", "-p", "3", "--rank", "{guest}", "--coordinator", "10.78.0.1:7777", "--transport", "verbs", "--size", "20KiB", "--iterations", "1000000"}},
 	} {
@@ -55,7 +54,7 @@ func TestGuests(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 12*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, filepath.Join(bin, "guests"), in(bin, g.args)...)
+			cmd := exec.CommandContext(ctx, filepath.Join(bin, "schedlab"), append([]string{"guests"}, in(bin, g.args)...)...)
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // the command then ends its guests
 			text, err := cmd.CombinedOutput()
 			if g.fails == "" {

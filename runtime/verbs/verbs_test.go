@@ -13,8 +13,8 @@ import (
 
 const patience = 60 * time.Second
 
-// device names the variable with the adapter for tests that need one. bench/guests creates software
-// adapters.
+// device names the variable with the adapter for tests that need one. schedlab guests creates
+// software adapters.
 const device = "SCHEDGEN_VERBS_DEVICE"
 
 // Impossible configurations are refused before the rank waits for others.

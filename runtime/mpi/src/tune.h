@@ -1,7 +1,7 @@
 /*
  * Measures which engine performs each operation fastest, among all ranks, for the rules of engine
  * auto (rules.h). Blocks of calls of MPI and of both engines alternate, so that all meet the same
- * load, as in bench/mpi/turn.c. The time of a call is the slowest rank's time.
+ * load, as in internal/lab/mpi/turn.c. The time of a call is the slowest rank's time.
  */
 enum { TUNE_BLOCK = 5, TUNE_MOST = 1000, TUNE_LENGTHS = 13, TUNE_WAYS = GO_ENGINE + 1 };
 

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// linuxVerbs are the verbs that need Linux.
+type linuxVerbs struct{}
