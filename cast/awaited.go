@@ -44,7 +44,7 @@ func comers(l *net.TCPListener, expect int, events *events) *awaited {
 	}
 	say := func(here []string) string {
 		if len(here) == 0 {
-			return fmt.Sprintf("no receiver has come to %v: start \"schedgen receive --from HOST:%d --to DIR\" on the hosts",
+			return fmt.Sprintf("no receiver has come to %v: start \"schedcast receive --from HOST:%d --to DIR\" on the hosts",
 				l.Addr(), l.Addr().(*net.TCPAddr).Port)
 		}
 		return fmt.Sprintf("%d%s have come: %s", len(here), of, words.Some(here))

@@ -249,10 +249,10 @@ func (c *crew) leave(ctx context.Context, h *crewHost, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	c.events.detail(h.name, h.reason()) // the result says it
+	c.events.detail(h.name, c.reason(h)) // the result says it
 	c.showStatus()
 	if c.start.strict {
-		c.stop(fmt.Errorf("%s: %s", h.name, h.reason()))
+		c.stop(fmt.Errorf("%s: %s", h.name, c.reason(h)))
 	}
 }
 
@@ -317,7 +317,7 @@ func (c *crew) awaited() *awaited {
 var absent = [...]string{
 	hostWaits:  "it waits for its turn to connect",
 	hostOpens:  "ssh has not connected",
-	hostCopies: "it gets a copy of schedgen",
+	hostCopies: "it gets a copy of the program",
 	hostRuns:   "its receiver runs but has not come",
 }
 
@@ -426,8 +426,14 @@ func (c *crew) at() (netip.AddrPort, error) {
 	return netip.AddrPortFrom(at, listener.Port()), nil
 }
 
-// reason returns the text of h.err, which must not be nil.
-func (h *crewHost) reason() string { return strings.TrimPrefix(h.err.Error(), "schedgen: ") }
+// reason returns the text of h.err, which must not be nil, without the name of the program.
+func (c *crew) reason(h *crewHost) string {
+	text := h.err.Error()
+	if c.start.programs != nil {
+		text = strings.TrimPrefix(text, c.start.programs.All[0].Name+": ")
+	}
+	return text
+}
 
 // complete lists all hosts in a result, in the order in which the user named them.
 func (c *crew) complete(r *Result) {
@@ -443,12 +449,12 @@ func (c *crew) complete(r *Result) {
 		switch {
 		case !ok:
 			h.err = cmp.Or(h.err, errLate)
-			each = Receiver{Name: h.name, Outcome: Outcome{Reason: h.reason()}}
+			each = Receiver{Name: h.name, Outcome: Outcome{Reason: c.reason(h)}}
 		case h.err == nil:
 		case each.Done && c.start.order.Then != "":
-			each.Command = h.reason()
-		case !each.Done && each.Reason != errInterrupted.Error() && !strings.Contains(h.reason(), each.Reason):
-			each.Reason += " (" + h.reason() + ")"
+			each.Command = c.reason(h)
+		case !each.Done && each.Reason != errInterrupted.Error() && !strings.Contains(c.reason(h), each.Reason):
+			each.Reason += " (" + c.reason(h) + ")"
 		}
 		r.Receivers = append(r.Receivers, each)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/meet/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // These are the ways in which data reach the hosts.
@@ -95,7 +96,7 @@ func (l *Link) join(ctx context.Context, note roundNote, p *lobby.Place, cfg tcp
 		return nil, err
 	}
 	return runtime.New(ctx, runtime.Config{
-		Transport: t, Algorithms: runtime.Algorithms{"bcast": {Name: algorithms[note.Transport]}}, Silence: note.Silence,
+		Transport: t, Catalog: schedule.Broadcasts(), Algorithms: runtime.Algorithms{"bcast": {Name: algorithms[note.Transport]}}, Silence: note.Silence,
 		Waiting: runtime.Waiting{Spin: spins[note.Transport]},
 	})
 }

@@ -62,6 +62,6 @@ func TestCrewWords(t *testing.T) {
 	for i := range 9 {
 		c.hosts = append(c.hosts, &crewHost{name: fmt.Sprint("node", i), state: []hostState{hostRuns, hostOpens, hostEnded, hostCopies, hostWaits}[min(i, 4)]})
 	}
-	require.Equal(t, "1 of 9 hosts have come; node4, node5, node6, node7, node8: it waits for its turn to connect; node1: ssh has not connected; node3: it gets a copy of schedgen",
+	require.Equal(t, "1 of 9 hosts have come; node4, node5, node6, node7, node8: it waits for its turn to connect; node1: ssh has not connected; node3: it gets a copy of the program",
 		c.describe([]string{"node0"}))
 }

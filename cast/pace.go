@@ -143,13 +143,20 @@ const (
 
 // holding returns the receivers for which the others wait, the slowest first.
 func (p *pace) holding() (all []Slow) {
+	var ranks []int
+	rates := map[int]float64{}
 	for rank, windows := range p.recent {
 		if last := len(windows) - 1; windows[last].Waited >= heldShare {
-			all = append(all, Slow{rank, speed(windows[last:])})
+			ranks = append(ranks, rank)
+			rates[rank] = speed(windows[last:])
 		}
 	}
-	slices.SortFunc(all, func(a, b Slow) int { return cmp.Or(cmp.Compare(a.Rate, b.Rate), cmp.Compare(a.Rank, b.Rank)) })
-	return all[:min(len(all), mostSlow)]
+	slices.Sort(ranks)
+	slices.SortStableFunc(ranks, func(a, b int) int { return cmp.Compare(rates[a], rates[b]) })
+	for _, rank := range ranks[:min(len(ranks), mostSlow)] {
+		all = append(all, Slow{rank, rates[rank]})
+	}
+	return all
 }
 
 // speed returns the rate of a sink while it is busy, in bytes a second.

@@ -3,10 +3,8 @@ package cast
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/schedgen/schedgen/runtime"
 )
@@ -43,7 +41,7 @@ func withoutDetails(err error) string {
 	for _, op := range operations(err) {
 		text = strings.ReplaceAll(text, op.Error(), op.Err.Error())
 	}
-	return detail().ReplaceAllString(text, "")
+	return withoutAgreements(text)
 }
 
 // operations returns all [runtime.OpError] values that an error wraps, the outer ones first.
@@ -64,23 +62,58 @@ func operations(err error) (all []*runtime.OpError) {
 	return all
 }
 
-// detail matches the prefix of an agreement's error.
-var detail = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(agree|shrink): rank \d+, epoch \d+: `) })
+// withoutAgreements removes the prefixes of errors of agreements, such as "agree: rank 3, epoch 5: ".
+func withoutAgreements(text string) string {
+	for _, word := range []string{"agree: rank ", "shrink: rank "} {
+		for at := 0; ; {
+			i := strings.Index(text[at:], word)
+			if i < 0 {
+				break
+			}
+			at += i
+			rest := strings.TrimLeft(text[at+len(word):], digits)
+			rest, epoch := strings.CutPrefix(rest, ", epoch ")
+			rest, ends := strings.CutPrefix(strings.TrimLeft(rest, digits), ": ")
+			if !epoch || !ends {
+				at += len(word)
+				continue
+			}
+			text = text[:at] + rest
+		}
+	}
+	return text
+}
 
-var rankWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\brank (\d+)\b`) })
+const digits = "0123456789"
 
 // named replaces the ranks in a text by the names of their hosts. A rank without a name stays.
 func named(text string, name func(rank int) string) string {
-	return rankWord().ReplaceAllStringFunc(text, func(word string) string {
-		rank, err := strconv.Atoi(strings.TrimPrefix(word, "rank "))
-		if err != nil {
-			return word
+	const word = "rank "
+	var b strings.Builder
+	for {
+		i := strings.Index(text, word)
+		if i < 0 {
+			return b.String() + text
 		}
-		if host := name(rank); host != "" {
-			return host
+		number := text[i+len(word):]
+		number = number[:len(number)-len(strings.TrimLeft(number, digits))]
+		end := i + len(word) + len(number)
+		rank, err := strconv.Atoi(number)
+		host := ""
+		if err == nil && (i == 0 || !inWord(text[i-1])) && (end == len(text) || !inWord(text[end])) {
+			host = name(rank)
 		}
-		return word
-	})
+		if host == "" {
+			host = text[i:end]
+		}
+		b.WriteString(text[:i] + host)
+		text = text[end:]
+	}
+}
+
+// inWord reports whether a byte is part of a word.
+func inWord(c byte) bool {
+	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 // nameAtReceiver names a rank at a receiver, which knows no other host's name.

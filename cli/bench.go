@@ -10,6 +10,7 @@ import (
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -74,7 +75,7 @@ A loop of anycast_loop is timed as a whole, and its time is divided by the numbe
 
 Operations:
 
-` + command.Table(operationRows()) + `
+` + terminal.Table(operationRows()) + `
 Transports:
 
 ` + transportTable(benchAuto, overMem, overTCP, overMcast, overShm, overHybrid, overVerbs, overAuto) + `
@@ -99,7 +100,7 @@ const benchAuto = "shm if this machine has it, else mcast if that works, else tc
 const maxBenchIterations = 1 << 20
 
 // Run measures algorithm by algorithm.
-func (c *benchCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *benchCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	base, err := c.job(ctx, std)
 	if err != nil {
 		return err
@@ -112,7 +113,7 @@ func (c *benchCmd) Run(ctx context.Context, std command.Stdio) error {
 	out := benchOutput{std: std, json: c.JSON}
 	// Ranks report their times at the end only, so that drawing the bar disturbs no measurement:
 	// each step of the bar is an algorithm.
-	bar := command.NewProgress(std, len(jobs)*base.Samples(), c.Operation)
+	bar := terminal.NewProgress(std, len(jobs)*base.Samples(), c.Operation)
 	for i := range jobs {
 		t, err := c.measure(ctx, std, &jobs[i], bar)
 		if err == nil {
@@ -126,7 +127,7 @@ func (c *benchCmd) Run(ctx context.Context, std command.Stdio) error {
 }
 
 // job checks the flags and returns what the jobs of all algorithms share.
-func (c *benchCmd) job(ctx context.Context, std command.Stdio) (crew.Job, error) {
+func (c *benchCmd) job(ctx context.Context, std terminal.Stdio) (crew.Job, error) {
 	op := operationNamed(c.Operation)
 	row := rowOf(op.collective)
 	j, err := c.common(crew.TaskBench, row.Name)
@@ -176,7 +177,7 @@ func (c *benchCmd) job(ctx context.Context, std command.Stdio) (crew.Job, error)
 }
 
 // benchLink returns the link as run does, but --transport=auto is a name, too.
-func (c *benchCmd) benchLink(ctx context.Context, std command.Stdio, row *ir.Collective) (crew.Link, error) {
+func (c *benchCmd) benchLink(ctx context.Context, std terminal.Stdio, row *ir.Collective) (crew.Link, error) {
 	if c.Transport == "auto" {
 		c.Transport = c.auto()
 	}
@@ -198,7 +199,7 @@ func (f *runFlags) auto() string {
 }
 
 // measure runs one algorithm.
-func (c *benchCmd) measure(ctx context.Context, std command.Stdio, j *crew.Job, bar command.Progress) (*crew.Tally, error) {
+func (c *benchCmd) measure(ctx context.Context, std terminal.Stdio, j *crew.Job, bar terminal.Progress) (*crew.Tally, error) {
 	s := &session{flags: &c.runFlags, std: std, Plan: crew.Plan{Job: *j}}
 	s.begin()
 	defer s.Close()
@@ -210,7 +211,7 @@ func (c *benchCmd) measure(ctx context.Context, std command.Stdio, j *crew.Job, 
 		return nil, err
 	}
 	if wrong := t.Wrong(); len(wrong) > 0 {
-		return nil, command.Negative(fmt.Sprintf("wrong data at %s; rank %d: %s",
+		return nil, terminal.Negative(fmt.Sprintf("wrong data at %s; rank %d: %s",
 			command.Count(len(wrong), "rank"), wrong[0], t.Ranks[wrong[0]].Outcome.Wrong.First))
 	}
 	return t, nil

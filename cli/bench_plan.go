@@ -6,15 +6,15 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // plan returns a job for each algorithm to measure. base holds the part that all jobs share.
-func (c *benchCmd) plan(ctx context.Context, base *crew.Job, std command.Stdio) ([]crew.Job, error) {
+func (c *benchCmd) plan(ctx context.Context, base *crew.Job, std terminal.Stdio) ([]crew.Job, error) {
 	row := rowOf(base.Collective)
 	flags := source.Flags{Chunks: c.Chunks, TreeFlags: c.TreeFlags}
 	flags.DropIdle(row.Name, std)

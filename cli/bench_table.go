@@ -7,6 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // benchObject is the object that --json prints for an algorithm. Times are in microseconds: the
@@ -29,7 +30,7 @@ type benchObject struct {
 
 // benchOutput prints results: an object at once, the table at the end.
 type benchOutput struct {
-	std   command.Stdio
+	std   terminal.Stdio
 	json  bool
 	table *tabwriter.Writer // nil until the first result
 }
@@ -38,7 +39,7 @@ type benchOutput struct {
 func (o *benchOutput) printResult(j *crew.Job, t *crew.Tally) error {
 	if o.json {
 		micro := func(q float64) float64 { return float64(t.Slowest.ValueAtQuantile(q)) / 1e3 }
-		return command.WriteJSON(o.std.Out, benchObject{
+		return terminal.WriteJSON(o.std.Out, benchObject{
 			Op: j.Operation.Name, Algorithm: j.Algorithm, Ranks: j.Params.Ranks, Bytes: j.Size, Counts: j.Counts, Transport: j.Link.Transport,
 			Key: len(j.Link.Key) > 0, Encrypted: j.Link.Encrypt,
 			Iterations: j.Iterations, Mean: math.Round(t.Slowest.Mean()) / 1e3, Median: micro(50), P99: micro(99), Copies: copies(j, t),

@@ -35,10 +35,6 @@ type cli struct {
 
 	MpiTables mpiTablesCmd `cmd:"" name:"mpi-tables" hidden:""`
 
-	Cast    castCmd    `cmd:"" group:"files" help:"Send a file, a directory or a stream to many hosts at once."`
-	Receive receiveCmd `cmd:"" group:"files" help:"Receive a cast from another host."`
-	Guest   guestCmd   `cmd:"" hidden:"" help:"Receive for a sender that has started this process by ssh."`
-
 	Rules rulesCmd `cmd:"" group:"experts" help:"Check a file of rules, schedgen's own or Open MPI's, and print it."`
 	Tune  tuneCmd  `cmd:"" group:"experts" help:"Measure how long messages take on this machine, and write rules for it."`
 
@@ -49,7 +45,6 @@ type cli struct {
 var groups = []kong.Group{
 	{Key: "schedules", Title: "Schedules:"},
 	{Key: "run", Title: "Run:"},
-	{Key: "files", Title: "Files:"},
 	{Key: "experts", Title: "For experts:"},
 }
 
@@ -70,9 +65,8 @@ var schedgen = command.Program{
 		return newCLI("")
 	},
 	Moved: map[string]string{
-		"explore": "schedlab explore",
-		"soak":    "schedlab soak",
-		"papers":  "schedlab papers",
+		"cast": "schedcast", "receive": "schedcast receive",
+		"explore": "schedlab explore", "soak": "schedlab soak", "papers": "schedlab papers",
 	},
 	Rewrite:   withCollective,
 	Variables: variable,

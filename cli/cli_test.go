@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/version"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -34,7 +34,7 @@ func invoke(ctx context.Context, in io.Reader, args ...string) (code int, stdout
 // runHere runs a command line in this process, with an input and an environment.
 func runHere(ctx context.Context, args []string, in io.Reader, getenv func(string) string) (code int, stdout, stderr string) {
 	var out, err output
-	code = schedgen.Run(ctx, args, command.Stdio{In: in, Out: &out, Err: &err, Getenv: getenv})
+	code = schedgen.Run(ctx, args, terminal.Stdio{In: in, Out: &out, Err: &err, Getenv: getenv})
 	return code, out.String(), err.String()
 }
 
@@ -67,7 +67,7 @@ func TestInterruptWhileReading(t *testing.T) {
 	}()
 	tell := sync.OnceFunc(func() { close(read) })
 	code, stdout, stderr := invoke(ctx, signalling{in, tell}, "verify", "-")
-	require.Equal(t, command.Interrupted, code)
+	require.Equal(t, terminal.Interrupted, code)
 	require.Empty(t, stdout)
 	require.Equal(t, "schedgen: interrupted\n", stderr)
 }
@@ -109,8 +109,8 @@ func TestInterruptWhilePrinting(t *testing.T) {
 	var stderr bytes.Buffer
 	out := writeFunc(func(p []byte) (int, error) { cancel(); return len(p), nil })
 	code := schedgen.Run(ctx, []string{"verify", "bcast/chain", "-p", "1..100000"},
-		command.Stdio{Out: out, Err: &stderr, Getenv: os.Getenv})
-	require.Equal(t, command.Interrupted, code)
+		terminal.Stdio{Out: out, Err: &stderr, Getenv: os.Getenv})
+	require.Equal(t, terminal.Interrupted, code)
 	require.Equal(t, "schedgen: interrupted\n", stderr.String())
 }
 
@@ -127,8 +127,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		{"cost", "bcast/chain", "-p", "4"}, {"cost", "bcast/chain", "-p", "4", "--json"}, {"cost", "bcast/chain", "-p", "4", "--per-rank"},
 	} {
 		var stderr bytes.Buffer
-		code := schedgen.Run(t.Context(), args, command.Stdio{Out: full, Err: &stderr, Getenv: os.Getenv})
-		require.Equal(t, command.Bad, code, args)
+		code := schedgen.Run(t.Context(), args, terminal.Stdio{Out: full, Err: &stderr, Getenv: os.Getenv})
+		require.Equal(t, terminal.Bad, code, args)
 		require.Contains(t, stderr.String(), "disk full", args)
 	}
 }
@@ -174,7 +174,7 @@ func TestFailedWriteLeavesTheOldFile(t *testing.T) {
 	file := filepath.Join(dir, "out")
 	require.NoError(t, os.WriteFile(file, []byte("old"), 0o640))
 	cause := errors.New("no more")
-	err := command.WriteFile("output", file, func(w io.Writer) error {
+	err := terminal.WriteFile("output", file, func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Repeat("new", 10_000))
 		return errors.Join(err, cause)
 	})
@@ -191,7 +191,7 @@ func TestReplacedFileKeepsItsMode(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out")
 	require.NoError(t, os.WriteFile(file, []byte("old"), 0o600))
 	require.NoError(t, os.Chmod(file, 0o604))
-	require.NoError(t, command.WriteFile("output", file, func(w io.Writer) error { return emit.Write(w, "text", tiny(t), emit.Options{}) }))
+	require.NoError(t, terminal.WriteFile("output", file, func(w io.Writer) error { return emit.Write(w, "text", tiny(t), emit.Options{}) }))
 	info, err := os.Stat(file)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o604), info.Mode())
@@ -209,9 +209,9 @@ func TestColorOnlyOnTerminals(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	require.NoError(t, err)
 	defer f.Close()
-	require.False(t, command.Stdio{Out: f, Getenv: os.Getenv}.Color())
-	require.False(t, command.Stdio{Out: &bytes.Buffer{}, Getenv: os.Getenv}.Color())
-	require.Equal(t, command.DefaultWidth, command.Stdio{Out: f, Getenv: os.Getenv}.Width())
+	require.False(t, terminal.Stdio{Out: f, Getenv: os.Getenv}.Color())
+	require.False(t, terminal.Stdio{Out: &bytes.Buffer{}, Getenv: os.Getenv}.Color())
+	require.Equal(t, terminal.DefaultWidth, terminal.Stdio{Out: f, Getenv: os.Getenv}.Width())
 }
 
 func TestVersionLine(t *testing.T) {
@@ -236,9 +236,9 @@ func TestVersionLine(t *testing.T) {
 		{"no module", "", nil, "schedgen (devel), go1.26.8"},
 	} {
 		info := &debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: c.version}, Settings: c.settings}
-		require.Equal(t, c.want, version.Line(info), c.what)
+		require.Equal(t, c.want, version.Line("schedgen", info), c.what)
 	}
-	require.Equal(t, "schedgen (devel)", version.Line(&debug.BuildInfo{}))
+	require.Equal(t, "schedgen (devel)", version.Line("schedgen", &debug.BuildInfo{}))
 }
 
 func TestRangeOfRanks(t *testing.T) {

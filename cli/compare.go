@@ -14,8 +14,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/internal/chart"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -77,12 +77,12 @@ type comparison struct {
 }
 
 // Run prints the table.
-func (c *compareCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *compareCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	cmp, err := c.prepare(ctx, std)
 	if err != nil {
 		return err
 	}
-	bar := command.NewProgress(std, len(cmp.ranks)*len(cmp.sizes), "simulating")
+	bar := terminal.NewProgress(std, len(cmp.ranks)*len(cmp.sizes), "simulating")
 	for _, ranks := range cmp.ranks {
 		for _, bytes := range cmp.sizes {
 			if err := cmp.simulate(ctx, cell{ranks, bytes}); err != nil {
@@ -95,11 +95,11 @@ func (c *compareCmd) Run(ctx context.Context, std command.Stdio) error {
 		return err
 	}
 	bar.Clear()
-	return c.write(command.NewWriter(ctx, std.Out), cmp)
+	return c.write(terminal.NewWriter(ctx, std.Out), cmp)
 }
 
 // prepare reads the files and checks that all are of one collective.
-func (c *compareCmd) prepare(ctx context.Context, std command.Stdio) (*comparison, error) {
+func (c *compareCmd) prepare(ctx context.Context, std terminal.Stdio) (*comparison, error) {
 	cmp := &comparison{c: c, time: make(map[cell][]sim.Time)}
 	if c.CSV == "-" && c.Plot == "-" {
 		return nil, errors.New("--plot=-: not with --csv=-, which needs the standard output for itself")
@@ -143,7 +143,7 @@ func (c *compareCmd) prepare(ctx context.Context, std command.Stdio) (*compariso
 }
 
 // readAll reads the files, and finds the algorithms.
-func (c *compareCmd) readAll(ctx context.Context, std command.Stdio, cmp *comparison) error {
+func (c *compareCmd) readAll(ctx context.Context, std terminal.Stdio, cmp *comparison) error {
 	for _, name := range c.Sources {
 		a := source.Args{Source: name}
 		x := compared{name: name}
@@ -231,7 +231,7 @@ func (cmp *comparison) run(ctx context.Context, x *compared, at cell) (sim.Time,
 			return 0, fmt.Errorf("--on-hosts=%d: must be at least 1", config.Hosts)
 		}
 	}
-	r, err := command.Await(ctx, func() (*sim.Result, error) { return sim.Run(programs, config) })
+	r, err := terminal.Await(ctx, func() (*sim.Result, error) { return sim.Run(programs, config) })
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", x.name, err)
 	}
@@ -312,7 +312,7 @@ func (cmp *comparison) turnsAlong(ctx context.Context, title string, axis []int,
 
 func (c *compareCmd) write(out io.Writer, cmp *comparison) error {
 	if c.CSV != "" {
-		if err := command.WriteTo("csv", c.CSV, out, cmp.writeCSV); err != nil {
+		if err := terminal.WriteTo("csv", c.CSV, out, cmp.writeCSV); err != nil {
 			return err
 		}
 	}
@@ -403,7 +403,7 @@ func (c *compareCmd) draw(out io.Writer, cmp *comparison) error {
 	name := c.Plot
 	if len(cmp.sizes) > 1 {
 		title := fmt.Sprintf("%s among %d ranks", cmp.row.Name, ranks)
-		if err := command.WriteTo("plot", name, out, cmp.chart(title, "bytes", cmp.sizes, func(n int) cell { return cell{ranks, n} })); err != nil {
+		if err := terminal.WriteTo("plot", name, out, cmp.chart(title, "bytes", cmp.sizes, func(n int) cell { return cell{ranks, n} })); err != nil {
 			return err
 		}
 		if len(cmp.ranks) == 1 || name == "-" {
@@ -416,7 +416,7 @@ func (c *compareCmd) draw(out io.Writer, cmp *comparison) error {
 	if bytes > 0 {
 		title += fmt.Sprintf(" of %v", byteSize(bytes))
 	}
-	return command.WriteTo("plot", name, out, cmp.chart(title, "ranks", cmp.ranks, func(n int) cell { return cell{n, bytes} }))
+	return terminal.WriteTo("plot", name, out, cmp.chart(title, "ranks", cmp.ranks, func(n int) cell { return cell{n, bytes} }))
 }
 
 func (cmp *comparison) chart(title, axis string, along []int, at func(int) cell) func(io.Writer) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/command/complete"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -16,18 +16,18 @@ import (
 func TestKindsOfCompletionAreKnown(t *testing.T) {
 	used := map[string]bool{"file": true, "directory": true, "verb": true}
 	_ = kong.Visit(parserForTests(t).Model, func(v kong.Visitable, next kong.Next) error {
-		if value, ok := v.(*kong.Value); ok && value.Tag.Has(complete.Tag) {
-			for kind := range strings.SplitSeq(value.Tag.Get(complete.Tag), ",") {
+		if value, ok := v.(*kong.Value); ok && value.Tag.Has(command.CompleteTag) {
+			for kind := range strings.SplitSeq(value.Tag.Get(command.CompleteTag), ",") {
 				used[kind] = true
 			}
 		}
-		if flag, ok := v.(*kong.Flag); ok && flag.Tag.Has(complete.Tag) {
-			used[flag.Tag.Get(complete.Tag)] = true
+		if flag, ok := v.(*kong.Flag); ok && flag.Tag.Has(command.CompleteTag) {
+			used[flag.Tag.Get(command.CompleteTag)] = true
 		}
 		return next(nil)
 	})
 	for kind := range used {
-		require.True(t, completions[kind] != nil || kind == "file" || kind == "directory" || kind == "verb", kind)
+		require.True(t, completions[kind] != nil || slices.Contains([]string{"file", "directory", "verb"}, kind), kind)
 	}
 	require.Len(t, used, len(completions)+3)
 }

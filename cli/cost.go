@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim"
 	"github.com/schedgen/schedgen/verify"
@@ -59,11 +59,11 @@ Examples:
 }
 
 // Run prints the cost of a schedule.
-func (c *costCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *costCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := c.networkFlag.load(ctx, std, c.Source); err != nil {
 		return err
 	}
-	out := command.NewWriter(ctx, std.Out)
+	out := terminal.NewWriter(ctx, std.Out)
 	var s *ir.Schedule
 	if c.net != nil && c.IsFile() {
 		l, err := c.OpenSniffed(ctx, std)
@@ -109,12 +109,12 @@ func (c *costCmd) Run(ctx context.Context, std command.Stdio) error {
 		}
 		return &costs{&s.Header, total, ranks, span, linear, net}, nil
 	}
-	all, err := command.Await(ctx, count)
+	all, err := terminal.Await(ctx, count)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return command.WriteJSON(out, all.object(c.PerRank), "")
+		return terminal.WriteJSON(out, all.object(c.PerRank), "")
 	}
 	if err := all.print(out); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/network"
@@ -248,7 +249,7 @@ func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l source.Looked
 	}
 	name := filepath.Base(c.Source)
 	ranks := 0
-	of, err := command.Await(ctx, func() (*netCost, error) {
+	of, err := terminal.Await(ctx, func() (*netCost, error) {
 		g, err := l.Form.Read(l.In)
 		if err != nil {
 			return nil, source.Placed(c.Source, err)
@@ -267,7 +268,7 @@ func (c *costCmd) runForeign(ctx context.Context, out io.Writer, l source.Looked
 		return err
 	}
 	if c.JSON {
-		return command.WriteJSON(out, foreignObject{name, ranks, of.object()}, "")
+		return terminal.WriteJSON(out, foreignObject{name, ranks, of.object()}, "")
 	}
 	if _, err := fmt.Fprintf(out, "%s, %s of %s\n%s", name, l.Form.Name, command.Count(ranks, "rank"), of.line()); err != nil {
 		return err

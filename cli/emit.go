@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -34,7 +34,7 @@ func (emitCmd) Help() string {
 	for _, f := range emit.Formats() {
 		formats = append(formats, [2]string{f.Name, f.Summary})
 	}
-	return "Formats:\n\n" + command.Table(formats) + `
+	return "Formats:\n\n" + terminal.Table(formats) + `
 Examples:
 
   schedgen emit bcast/mcast-chain -p 8 --chunks 4
@@ -49,7 +49,7 @@ To generate a package for a Go program:
 }
 
 // Run prints the schedule to the standard output or a file.
-func (c *emitCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *emitCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := c.chooseFormat(); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (c *emitCmd) checkTraces() error {
 }
 
 // write prints a schedule to the standard output or a file.
-func (c *emitCmd) write(ctx context.Context, std command.Stdio, s *ir.Schedule) error {
+func (c *emitCmd) write(ctx context.Context, std terminal.Stdio, s *ir.Schedule) error {
 	if c.Size != nil && !s.HasMessage() {
 		std.Idle("size", source.NoMessage(s.Collective))
 		c.Size = nil
@@ -139,7 +139,7 @@ func (c *emitCmd) write(ctx context.Context, std command.Stdio, s *ir.Schedule) 
 	if c.Format == "chakra" {
 		return c.writeTraces(ctx, s.Ranks, func(create createTrace) error { return emit.WriteRanks(create, c.Format, s, o) })
 	}
-	to := func(w io.Writer) error { return emit.Write(command.NewWriter(ctx, w), c.Format, s, o) }
+	to := func(w io.Writer) error { return emit.Write(terminal.NewWriter(ctx, w), c.Format, s, o) }
 	return c.writeOut(std, to)
 }
 
@@ -155,18 +155,18 @@ func (c *emitCmd) writeTraces(ctx context.Context, ranks int, fill func(createTr
 		return fmt.Errorf("--output=%s: %s exists, which would be a rank beyond the %d of this set: remove it first", c.Output, next, ranks)
 	}
 	return fill(func(rank int, write func(io.Writer) error) error {
-		return command.WriteFile("output", source.TraceName(prefix, rank), func(w io.Writer) error { return write(command.NewWriter(ctx, w)) })
+		return terminal.WriteFile("output", source.TraceName(prefix, rank), func(w io.Writer) error { return write(terminal.NewWriter(ctx, w)) })
 	})
 }
 
 // writeOut writes what fill makes to the standard output or to the file of --output. The error of a
 // schedule that does not fit the format does not name --output.
-func (c *emitCmd) writeOut(std command.Stdio, fill func(io.Writer) error) error {
+func (c *emitCmd) writeOut(std terminal.Stdio, fill func(io.Writer) error) error {
 	if c.Output == "" {
 		return fill(std.Out)
 	}
 	var refused error
-	err := command.WriteTo("output", c.Output, std.Out, func(w io.Writer) error {
+	err := terminal.WriteTo("output", c.Output, std.Out, func(w io.Writer) error {
 		err := fill(w)
 		if unfit := (*emit.Unfit)(nil); errors.As(err, &unfit) {
 			refused = err
@@ -183,12 +183,12 @@ func (c *emitCmd) writeOut(std command.Stdio, fill func(io.Writer) error) error 
 // schedule that does not hold is an error without --unverified: a program that uses generated code
 // cannot prove it.
 func (c *emitCmd) verifies(ctx context.Context, s *ir.Schedule, o *emit.Options) error {
-	report, err := command.Await(ctx, func() (*verify.Report, error) { return verify.Run(s) })
+	report, err := terminal.Await(ctx, func() (*verify.Report, error) { return verify.Run(s) })
 	if err != nil {
 		return err
 	}
 	if err := report.Err(); err != nil && !c.Unverified {
-		return command.Negative(fmt.Sprintf("not verified: %v\n  --unverified writes it nevertheless", err))
+		return terminal.Negative(fmt.Sprintf("not verified: %v\n  --unverified writes it nevertheless", err))
 	}
 	o.Proved = report.Err() == nil
 	o.RankOrder, o.Position, o.InPlace = report.Terms.RankOrder, report.Terms.Position, report.Terms.InPlace
@@ -200,7 +200,7 @@ func (c *emitCmd) isCode() bool { return c.Format == "go" || c.Format == "c" }
 
 // checkLength returns an error if the schedule is too long for the format, before the schedule is
 // built. It counts actions. Each action is at least one transfer.
-func (c *emitCmd) checkLength(std command.Stdio) error {
+func (c *emitCmd) checkLength(std terminal.Stdio) error {
 	formats := emit.Formats()
 	format := formats[slices.IndexFunc(formats, func(f emit.Format) bool { return f.Name == c.Format })]
 	if format.Most == 0 || c.IsFile() {

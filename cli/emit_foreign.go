@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir/chakra"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/ir/goal"
@@ -15,7 +15,7 @@ import (
 
 // rewrite prints a file of another program as GOAL or as traces of Chakra. No other format can hold
 // its operations, which are not rules.
-func (c *emitCmd) rewrite(ctx context.Context, std command.Stdio, l source.Looked) error {
+func (c *emitCmd) rewrite(ctx context.Context, std terminal.Stdio, l source.Looked) error {
 	switch {
 	case !showsRun(c.Format):
 		return fmt.Errorf("%s is %s, which can be written in formats goal and chakra only", c.Source, l.Form.Name)
@@ -36,7 +36,7 @@ func (c *emitCmd) rewrite(ctx context.Context, std command.Stdio, l source.Looke
 	if unit < 1 {
 		return fmt.Errorf("--size=%d: must be at least 1, because LogGOPSim crashes on messages of no bytes", unit)
 	}
-	g, err := command.Await(ctx, func() (*dag.Graph, error) { return l.Form.Read(l.In) })
+	g, err := terminal.Await(ctx, func() (*dag.Graph, error) { return l.Form.Read(l.In) })
 	if err != nil {
 		return source.Placed(c.Source, err)
 	}
@@ -49,7 +49,7 @@ func (c *emitCmd) rewrite(ctx context.Context, std command.Stdio, l source.Looke
 		})
 	}
 	write := func(w io.Writer) error {
-		w = command.NewWriter(ctx, w)
+		w = terminal.NewWriter(ctx, w)
 		if _, err := fmt.Fprintf(w, "// made by: %s\n", c.command()); err != nil {
 			return err
 		}

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -24,7 +24,7 @@ func (c *emitCmd) explained(ctx context.Context, s *ir.Schedule, o emit.Options)
 	if c.Format != "html" {
 		return o, nil
 	}
-	report, err := command.Await(ctx, func() (*verify.Report, error) { return verify.Run(s) })
+	report, err := terminal.Await(ctx, func() (*verify.Report, error) { return verify.Run(s) })
 	if err != nil {
 		return o, err
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // runError returns the error of a run. Its exit code is 1, unless the input was bad.
@@ -14,5 +14,5 @@ func runError(err error) error {
 	if err == nil || errors.As(err, &of) && of.BadInput() || errors.As(err, &input) {
 		return err
 	}
-	return command.Failed(err)
+	return terminal.Failed(err)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -63,7 +63,7 @@ func explainable() (names []string) {
 }
 
 // Run explains.
-func (c *explainCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *explainCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	at, from, err := c.situation(ctx, std)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c *explainCmd) Run(ctx context.Context, std command.Stdio) error {
 	machine.Near = (*loggp.Params)(c.Near)
 	e := &explanation{at: at, from: from, machine: machine, notes: notes}
 	std.Does("comparing the algorithms of " + c.Collective)
-	_, err = command.Await(ctx, func() (any, error) {
+	_, err = terminal.Await(ctx, func() (any, error) {
 		if err := e.decide(rules, c.Algorithm); err != nil {
 			return nil, err
 		}
@@ -89,13 +89,13 @@ func (c *explainCmd) Run(ctx context.Context, std command.Stdio) error {
 		return err
 	}
 	if c.JSON {
-		return command.WriteJSON(std.Out, e.object(), "")
+		return terminal.WriteJSON(std.Out, e.object(), "")
 	}
 	return e.print(std.Out)
 }
 
 // rules returns the rules and the notes of their reader.
-func (c *explainCmd) rules(std command.Stdio) (*selection.Rules, []selection.Note, error) {
+func (c *explainCmd) rules(std terminal.Stdio) (*selection.Rules, []selection.Note, error) {
 	name, from := c.rulesFile(std.Getenv)
 	rules, notes, err := anyRules(name, std)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *explainCmd) rules(std command.Stdio) (*selection.Rules, []selection.Not
 }
 
 // situation resolves the flags as run does. from tells what chose the transport.
-func (c *explainCmd) situation(ctx context.Context, std command.Stdio) (at situation, from string, err error) {
+func (c *explainCmd) situation(ctx context.Context, std terminal.Stdio) (at situation, from string, err error) {
 	if c.Ranks == nil {
 		return at, "", errNoRanks
 	}

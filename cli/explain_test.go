@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/loggp"
 )
@@ -69,8 +69,8 @@ func TestExplainKnowsSimulatedHosts(t *testing.T) {
 }
 
 // quiet returns streams with no input and no environment. It discards errors.
-func quiet(out *bytes.Buffer) command.Stdio {
-	return command.Stdio{In: strings.NewReader(""), Out: out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }}
+func quiet(out *bytes.Buffer) terminal.Stdio {
+	return terminal.Stdio{In: strings.NewReader(""), Out: out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }}
 }
 
 // parsed returns what a verb of the command line is after parsing.

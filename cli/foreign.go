@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/verify"
 )
 
 // verifyForeign proves a file of another program.
-func (c *verifyCmd) verifyForeign(ctx context.Context, std command.Stdio, l source.Looked) error {
+func (c *verifyCmd) verifyForeign(ctx context.Context, std terminal.Stdio, l source.Looked) error {
 	if err := c.checkForeign(l.Form); err != nil {
 		return err
 	}
-	report, err := command.Await(ctx, func() (*verify.Report, error) {
+	report, err := terminal.Await(ctx, func() (*verify.Report, error) {
 		g, err := l.Form.Read(l.In)
 		if err != nil {
 			return nil, source.Placed(c.Source, err)

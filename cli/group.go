@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -49,7 +49,7 @@ good order.
 
 Managers:
 
-` + command.Table(managerHelp) + `
+` + terminal.Table(managerHelp) + `
 With embedded:// each member listens at the first of the addresses that belongs to its host and is
 free. The member at the first address of the list founds the group, unless a member at another
 address already knows the group. Give several addresses: with only one, a member that starts there
@@ -109,7 +109,7 @@ func (f *groupFlags) label() (string, error) {
 
 // join makes this process a member. Groups of different verbs are different groups, because all
 // members of a group make the same calls.
-func (f *groupFlags) join(ctx context.Context, verb string, std command.Stdio) (*member, error) {
+func (f *groupFlags) join(ctx context.Context, verb string, std terminal.Stdio) (*member, error) {
 	l := crew.Link{Transport: f.Transport}
 	err := f.check()
 	if err == nil && f.Interface != "" {
@@ -154,7 +154,7 @@ func (f *groupFlags) joinError(ctx context.Context, err error) error {
 	if isListen(err) {
 		return fmt.Errorf("--listen=%s: %w", f.Listen, err)
 	}
-	return command.Failed(crew.CauseOf(ctx, err))
+	return terminal.Failed(crew.CauseOf(ctx, err))
 }
 
 // lateError says that a time limit has passed.

@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
@@ -42,7 +42,7 @@ exit code is 1.
 const maxGroupMessage = 1 << 20
 
 // Run joins, publishes and receives.
-func (c *groupAnycastCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *groupAnycastCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	switch {
 	case c.Messages != nil && *c.Messages < 0:
 		return fmt.Errorf("--messages=%d: must not be negative", *c.Messages)

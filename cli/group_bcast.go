@@ -11,7 +11,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
@@ -41,7 +41,7 @@ right; otherwise the exit code is 1.
 const numberBytes = 8
 
 // Run joins and broadcasts.
-func (c *groupBcastCmd) Run(ctx context.Context, std command.Stdio) (err error) {
+func (c *groupBcastCmd) Run(ctx context.Context, std terminal.Stdio) (err error) {
 	switch {
 	case c.Iterations != nil && *c.Iterations < 1:
 		return fmt.Errorf("--iterations=%d: must be at least 1", *c.Iterations)

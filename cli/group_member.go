@@ -8,14 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/group"
 )
 
 // member is this process as a member of its group, and the lines that it prints.
 type member struct {
 	flags   *groupFlags
-	std     command.Stdio
+	std     terminal.Stdio
 	group   *group.Group
 	began   time.Time
 	roster  roster
@@ -29,7 +29,7 @@ type member struct {
 // slack is the number of views that may wait to be printed.
 const slack = 64
 
-func newMember(f *groupFlags, std command.Stdio) *member {
+func newMember(f *groupFlags, std terminal.Stdio) *member {
 	m := &member{flags: f, std: std, began: time.Now(), changes: make(chan group.Change, slack), told: make(chan struct{})}
 	go func() {
 		defer close(m.told)
@@ -57,7 +57,7 @@ func (m *member) print(l line) {
 		return
 	}
 	if m.flags.JSON {
-		m.err = command.WriteJSON(m.std.Out, l, "")
+		m.err = terminal.WriteJSON(m.std.Out, l, "")
 		return
 	}
 	_, m.err = fmt.Fprintln(m.std.Out, l.text())
@@ -136,12 +136,12 @@ func (m *member) finish(ctx context.Context, worked error, summary func() summar
 	case m.printed() != nil:
 		return m.printed()
 	case c.Wrong > 0:
-		return command.Negative(fmt.Sprintf("wrong data, %d times; first %s", c.Wrong, c.First))
+		return terminal.Negative(fmt.Sprintf("wrong data, %d times; first %s", c.Wrong, c.First))
 	case err != nil && ctx.Err() != nil:
 		fmt.Fprintln(m.std.Err, "schedgen:", err) // after an interrupt, run prints only "interrupted"
 		return err
 	case err != nil:
-		return command.Failed(err)
+		return terminal.Failed(err)
 	}
 	return ctx.Err()
 }

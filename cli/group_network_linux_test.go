@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/hosttest"
 )
 
 // countMulticasts prints how many multicasts a host has sent.
@@ -16,11 +18,10 @@ const countMulticasts = `awk '/^IpExt/ { for (i = 2; i <= NF; i++) if ($i == "Ou
 // TestGroupNetwork runs groups with a member on each of three hosts. With --interface the members
 // multicast their messages and broadcasts.
 func TestGroupNetwork(t *testing.T) {
-	if os.Getenv(inNetwork) == "" {
-		inNamespace(t)
+	if !hosttest.Apart(t) {
 		return
 	}
-	shell(t, bridge)
+	hosttest.Shell(t, hosttest.Bridge)
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	const messages = 30
@@ -31,15 +32,15 @@ func TestGroupNetwork(t *testing.T) {
 				if multicasts {
 					flags = "--interface eth0"
 				}
-				var hosts []*hostProcess
+				var hosts []*hosttest.Host
 				for i := range 3 {
-					hosts = append(hosts, host(t, i+1, "", fmt.Sprintf(
+					hosts = append(hosts, hosttest.Start(t, i+1, "", fmt.Sprintf(
 						"(exec -a schedgen %s group %s %d prices --manager embedded://10.77.0.1:7100,10.77.0.2:7100,10.77.0.3:7100 --label h%d --members 3 --every 10ms %s)",
 						exe, verb, messages, i, flags), countMulticasts))
 				}
 				sent := 0
 				for _, h := range hosts {
-					said := h.wait(0)
+					said := h.Wait(0)
 					require.NotContains(t, said, "WRONG")
 					n, err := strconv.Atoi(regexp.MustCompile(`multicasts: (\d+)`).FindStringSubmatch(said)[1])
 					require.NoError(t, err)

@@ -18,9 +18,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
 )
 
@@ -183,7 +183,7 @@ func (g *guest) end() (last groupLine) {
 	g.t.Helper()
 	require.NoError(g.t, g.cmd.Process.Signal(os.Interrupt))
 	last = g.last()
-	require.Equal(g.t, command.Interrupted, g.wait(), g.said.String())
+	require.Equal(g.t, terminal.Interrupted, g.wait(), g.said.String())
 	require.Regexp(g.t, `^(schedgen: (.* waits|waiting for the manager): .*\n)*schedgen: interrupted\n$`, g.said.String()) // it may have waited for two seconds
 	return last
 }

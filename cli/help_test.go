@@ -16,7 +16,7 @@ func TestHelp(t *testing.T) { commandtest.Help(t, &schedgen) }
 
 // TestHelpVerb checks that "help VERB" prints what "VERB --help" prints, for verbs at each depth.
 func TestHelpVerb(t *testing.T) {
-	for _, verb := range [][]string{nil, {"cast"}, {"run"}, {"run", "bcast"}, {"rank", "tune"}} {
+	for _, verb := range [][]string{nil, {"verify"}, {"run"}, {"run", "bcast"}, {"rank", "tune"}} {
 		_, want, _ := invoke(t.Context(), nil, append(verb, "--help")...)
 		code, got, stderr := invoke(t.Context(), nil, append([]string{"help"}, verb...)...)
 		require.Zero(t, code, stderr)

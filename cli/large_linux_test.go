@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Sizes far beyond what can be computed are refused, or the verb ends when it is interrupted.
@@ -30,7 +30,7 @@ func TestTooLargeIsRefusedOrInterrupted(t *testing.T) {
 			text, err := io.ReadAll(p.errs)
 			require.NoError(t, err)
 			if err := p.cmd.Wait(); err != nil {
-				require.Contains(t, []int{command.Bad, command.Interrupted}, p.cmd.ProcessState.ExitCode(), "%s", text)
+				require.Contains(t, []int{terminal.Bad, terminal.Interrupted}, p.cmd.ProcessState.ExitCode(), "%s", text)
 			}
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -43,7 +43,7 @@ type paper struct {
 }
 
 // Run prints all algorithms, and below them the papers that the table names by numbers.
-func (c *listCmd) Run(std command.Stdio) error {
+func (c *listCmd) Run(std terminal.Stdio) error {
 	if c.JSON {
 		return c.printJSON(std)
 	}
@@ -63,14 +63,14 @@ func printLegend(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("\nMESSAGES\nP is the number of ranks, F the number of chunks, n the degree\n\nPAPER\n")
 	for _, p := range schedule.Papers() {
-		fmt.Fprintf(&b, "%s  %s:\n     %s\n", p.Number, p.Authors, command.Hanging(p.Title, 5, command.HelpWidth))
+		fmt.Fprintf(&b, "%s  %s:\n     %s\n", p.Number, p.Authors, terminal.Hanging(p.Title, 5, terminal.HelpWidth))
 	}
 	b.WriteString("ours  from no paper\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (c *listCmd) printJSON(std command.Stdio) error {
+func (c *listCmd) printJSON(std terminal.Stdio) error {
 	var out []listed
 	for _, a := range schedule.Algorithms() {
 		papers := []paper{} // not null in JSON
@@ -79,5 +79,5 @@ func (c *listCmd) printJSON(std command.Stdio) error {
 		}
 		out = append(out, listed{a.Name, a.Collective, a.Params, a.Paper, papers, a.Messages, a.Summary})
 	}
-	return command.WriteJSON(std.Out, out, "  ")
+	return terminal.WriteJSON(std.Out, out, "  ")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/command/manpage"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -23,7 +24,7 @@ func manSource(t *testing.T) string {
 		Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-21T10:46:48Z"}},
 	}
 	var b bytes.Buffer
-	require.NoError(t, manpage.Write(&b, parserForTests(t).Model, schedgen.ManPage(info)))
+	require.NoError(t, manpage.Write(&b, command.Syntax(parserForTests(t).Model), schedgen.ManPage(info)))
 	return b.String()
 }
 

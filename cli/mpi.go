@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/mpi"
 )
 
@@ -46,7 +46,7 @@ schedgen.
 
 Engines:
 
-` + command.Table([][2]string{
+` + terminal.Table([][2]string{
 		{"c", "schedules as tables, over messages of the MPI, for each operation that they can run"},
 		{"go", "schedules over schedgen's own shared memory, TCP and multicast; engine c for operations that it cannot run"},
 		{"auto", "for each operation, the engine that --tune has measured to be faster than the MPI; without such a measurement, engine c where it is never slower"},
@@ -68,7 +68,7 @@ Examples:
 }
 
 // Run replaces this process by the command.
-func (c *mpiCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *mpiCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	path, err := exec.LookPath(c.Command[0])
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Command[0], errors.Unwrap(err))
@@ -126,7 +126,7 @@ func mpiPlaces() (cache, self string, err error) {
 
 // library builds the library. It also writes the tables for the number of ranks that the command
 // seems to start.
-func (c *mpiCmd) library(ctx context.Context, std command.Stdio) (*mpi.Library, error) {
+func (c *mpiCmd) library(ctx context.Context, std terminal.Stdio) (*mpi.Library, error) {
 	cache, self, err := mpiPlaces()
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (c *mpiCmd) library(ctx context.Context, std command.Stdio) (*mpi.Library, 
 // goLibrary returns the path of engine go, or "" if there is none or it is not needed. It builds
 // the engine for --engine go and for --tune; engine auto uses only one that exists already. If
 // building fails, engine c takes the place of engine go.
-func (c *mpiCmd) goLibrary(ctx context.Context, std command.Stdio) string {
+func (c *mpiCmd) goLibrary(ctx context.Context, std terminal.Stdio) string {
 	if c.Engine == "c" || c.Engine == "off" {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/network/dot"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -77,12 +78,12 @@ Examples:
 }
 
 // Run prints a network.
-func (c *networkCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *networkCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	n, err := c.network(ctx, std)
 	if err != nil {
 		return err
 	}
-	out := command.NewWriter(ctx, std.Out)
+	out := terminal.NewWriter(ctx, std.Out)
 	switch {
 	case c.Format == "dot":
 		label, err := c.label(ctx, std, n)
@@ -97,7 +98,7 @@ func (c *networkCmd) Run(ctx context.Context, std command.Stdio) error {
 }
 
 // label returns the texts at arcs, or nil if they are rates.
-func (c *networkCmd) label(ctx context.Context, std command.Stdio, n *network.Network) (func(arc int) string, error) {
+func (c *networkCmd) label(ctx context.Context, std terminal.Stdio, n *network.Network) (func(arc int) string, error) {
 	if c.Loads == "" {
 		return nil, nil
 	}
@@ -108,7 +109,7 @@ func (c *networkCmd) label(ctx context.Context, std command.Stdio, n *network.Ne
 	if err != nil {
 		return nil, fmt.Errorf("--loads: %s: %w", c.Loads, err)
 	}
-	loads, err := command.Await(ctx, func() (*netCost, error) { return netCostOf(n, s) })
+	loads, err := terminal.Await(ctx, func() (*netCost, error) { return netCostOf(n, s) })
 	if err != nil {
 		return nil, fmt.Errorf("--loads: %s: %w", c.Loads, err)
 	}
@@ -121,7 +122,7 @@ func (c *networkCmd) label(ctx context.Context, std command.Stdio, n *network.Ne
 	}, nil
 }
 
-func (c *networkCmd) network(ctx context.Context, std command.Stdio) (*network.Network, error) {
+func (c *networkCmd) network(ctx context.Context, std terminal.Stdio) (*network.Network, error) {
 	links := network.Options{Rate: int64(c.Rate), Trunk: int64(c.Trunk), Delay: int64(c.Delay)}
 	if c.Copies != nil && (*c.Copies < 1 || *c.Copies > network.MaxRanks) {
 		return nil, fmt.Errorf("--copies=%d: must be in 1..%d", *c.Copies, network.MaxRanks)
@@ -174,7 +175,7 @@ type preferFlag struct {
 
 // prefer returns rules that prefer schedules for the network to those of base, and the text of the
 // network. ranks is the number of ranks.
-func (f *preferFlag) prefer(ctx context.Context, std command.Stdio, base *selection.Rules, ranks int) (rules *selection.Rules, text string, err error) {
+func (f *preferFlag) prefer(ctx context.Context, std terminal.Stdio, base *selection.Rules, ranks int) (rules *selection.Rules, text string, err error) {
 	if f.Network == "" {
 		return base, "", nil
 	}
@@ -186,7 +187,7 @@ func (f *preferFlag) prefer(ctx context.Context, std command.Stdio, base *select
 		return nil, "", fmt.Errorf("--network: %s has %d ranks, not %d", f.Network, len(n.Ranks), ranks)
 	}
 	std.Does("making schedules for " + f.Network)
-	if rules, err = command.Await(ctx, func() (*selection.Rules, error) { return synth.Rules(ctx, n, base) }); err != nil {
+	if rules, err = terminal.Await(ctx, func() (*selection.Rules, error) { return synth.Rules(ctx, n, base) }); err != nil {
 		return nil, "", fmt.Errorf("--network: %s: %w", f.Network, err)
 	}
 	var b strings.Builder

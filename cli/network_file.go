@@ -11,6 +11,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/network/astra"
 	"github.com/schedgen/schedgen/network/dot"
@@ -25,12 +26,12 @@ type fileOptions struct {
 }
 
 // readNetwork reads the network of a file, or of the standard input if the name is "-".
-func readNetwork(ctx context.Context, std command.Stdio, name string) (*network.Network, error) {
+func readNetwork(ctx context.Context, std terminal.Stdio, name string) (*network.Network, error) {
 	return readNetworkWith(ctx, std, name, fileOptions{})
 }
 
-func readNetworkWith(ctx context.Context, std command.Stdio, name string, o fileOptions) (*network.Network, error) {
-	return command.Await(ctx, func() (*network.Network, error) {
+func readNetworkWith(ctx context.Context, std terminal.Stdio, name string, o fileOptions) (*network.Network, error) {
+	return terminal.Await(ctx, func() (*network.Network, error) {
 		if name == "-" {
 			return parseNetwork(std.In, name, o)
 		}
@@ -94,7 +95,7 @@ type networkFlag struct {
 }
 
 // load reads the network, if one was given. sources are the schedules of the command line.
-func (f *networkFlag) load(ctx context.Context, std command.Stdio, sources ...string) error {
+func (f *networkFlag) load(ctx context.Context, std terminal.Stdio, sources ...string) error {
 	if f.Network == "" {
 		return nil
 	}

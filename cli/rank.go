@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -55,7 +55,7 @@ Examples:
 func (*rankCollectiveCmd) Refused() []string { return []string{"netns"} }
 
 // Run takes part as one rank. Rank 0 proves the schedule, and prints the outcome.
-func (c *rankCollectiveCmd) Run(ctx context.Context, std command.Stdio) (err error) {
+func (c *rankCollectiveCmd) Run(ctx context.Context, std terminal.Stdio) (err error) {
 	flags := &c.runFlags
 	s := &session{flags: flags, seen: c.seenFlags, std: std}
 	flags.apart = true
@@ -72,7 +72,7 @@ func (c *rankCollectiveCmd) Run(ctx context.Context, std command.Stdio) (err err
 	if err != nil {
 		return c.absent(ctx, flags, std, err)
 	}
-	t, err := s.takePart(ctx, &c.seatFlags, command.Progress{})
+	t, err := s.takePart(ctx, &c.seatFlags, terminal.Progress{})
 	if err != nil || rank != 0 {
 		return err
 	}
@@ -102,7 +102,7 @@ func (c *rankCollectiveCmd) ready(ctx context.Context, s *session, rank int) err
 
 // takePart does the work of this rank at its seat, and returns what [crew.TakePart] returns. bar
 // shows the progress.
-func (s *session) takePart(ctx context.Context, seat *seatFlags, bar command.Progress) (t *crew.Tally, err error) {
+func (s *session) takePart(ctx context.Context, seat *seatFlags, bar terminal.Progress) (t *crew.Tally, err error) {
 	defer bar.Clear()
 	s.Job.Log = waitLog(s.std)
 	res := crew.Resources{Input: s.Input, Schedule: s.flags.file, Open: seat.opening(s.flags), Position: crew.NewPosition(s.Job.Rank), Log: s.flags.eventLog(s.std)}

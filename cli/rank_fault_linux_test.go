@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // TestRanksHearOfAFault starts ranks of which one has too few descriptors to let the others in. All
@@ -40,7 +40,7 @@ func TestRanksHearOfAFault(t *testing.T) {
 	}
 	for rank, cmd := range ranks {
 		require.Error(t, cmd.Wait())
-		require.Equal(t, command.No, cmd.ProcessState.ExitCode())
+		require.Equal(t, terminal.No, cmd.ProcessState.ExitCode())
 		require.Contains(t, said[rank].String(), "too many open files", "rank %d", rank)
 		require.NotContains(t, said[rank].String(), crew.MeetingTime.String())
 		if rank > 0 {

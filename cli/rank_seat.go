@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -61,7 +61,7 @@ const tellTime = 2 * time.Second
 // absent tells the other ranks that this one cannot take part because of why, before they have met,
 // and returns why. It takes some seconds if nobody is there. position comes before it; if that has
 // not found out where the others meet, absent only returns why.
-func (s *seatFlags) absent(ctx context.Context, f *runFlags, std command.Stdio, why error) error {
+func (s *seatFlags) absent(ctx context.Context, f *runFlags, std terminal.Stdio, why error) error {
 	if s.Rank == nil || f.Coordinator == "" && s.found == nil {
 		return why
 	}

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/status"
 )
@@ -47,7 +47,7 @@ const ownPath = "/own"
 
 // showRank serves the status page of this rank until the book is closed. It returns nil if the
 // flags ask for no page.
-func (f *seenFlags) showRank(ctx context.Context, own *crew.Position, coordinator string, std command.Stdio) (*book, error) {
+func (f *seenFlags) showRank(ctx context.Context, own *crew.Position, coordinator string, std terminal.Stdio) (*book, error) {
 	if f.Status == nil {
 		return nil, nil
 	}
@@ -176,7 +176,7 @@ var pageClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true
 
 // eventLog returns the log to which a rank with --verbose writes the events of its communicator, or
 // nil without --verbose.
-func (f *runFlags) eventLog(std command.Stdio) *slog.Logger {
+func (f *runFlags) eventLog(std terminal.Stdio) *slog.Logger {
 	if !f.Verbose {
 		return nil
 	}

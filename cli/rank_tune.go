@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // rankTuneCmd is the verb rank tune.
@@ -41,7 +41,7 @@ Examples:
 }
 
 // Run measures, as one of two ranks.
-func (c *rankTuneCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *rankTuneCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	c.Transport = cmp.Or(c.Transport, overTCP)
 	if err := errors.Join(c.check(), oneOf("transport", c.Transport, []string{overTCP, overMcast, overVerbs})); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (c *rankTuneCmd) Run(ctx context.Context, std command.Stdio) error {
 		return c.absent(ctx, &flags, std, err)
 	}
 	s.Job.Rank, s.Job.Link.Job = rank, c.Job
-	bar := command.Progress{}
+	bar := terminal.Progress{}
 	if rank == 0 {
 		bar = t.bar()
 	}

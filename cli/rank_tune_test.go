@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // TestRankTune starts two ranks by hand, which measure as the two ranks of the verb tune do. Rank 0
@@ -33,7 +33,7 @@ func TestRankTune(t *testing.T) {
 	require.Equal(t, "tcp", o.Transport)
 	require.Len(t, o.Sizes, 7)
 	if len(o.Misfits) > 0 { // other processes have disturbed the measurement
-		require.Equal(t, command.No, code)
+		require.Equal(t, terminal.No, code)
 		require.Contains(t, said, "no rules: ")
 		require.NoFileExists(t, rules)
 		return
@@ -56,7 +56,7 @@ func TestRankTuneDiffers(t *testing.T) {
 		first <- fmt.Sprint(code, said)
 	}()
 	code, _, said := invoke(t.Context(), nil, strings.Fields(args+"1 --size 1B..64B")...)
-	require.Equal(t, command.No, code, said)
+	require.Equal(t, terminal.No, code, said)
 	require.Contains(t, said, "rank 0 has ordered messages of 128 bytes, but the longest of rank 1 has 64")
 	require.Contains(t, <-first, "rank 1")
 }

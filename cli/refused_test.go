@@ -12,9 +12,9 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
@@ -86,7 +86,7 @@ func firstThat(collective string, ok func(*schedule.Algorithm) bool) string {
 // prepareOnly parses the command line of a verb of run or rank, and checks its flags as the verb
 // does before it starts or joins anything.
 func prepareOnly(ctx context.Context, args []string) error {
-	std := command.Stdio{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}
+	std := terminal.Stdio{Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}
 	parser, err := schedgen.Parser(newCLI(args[1]), std, func(int) {})
 	if err != nil {
 		return err

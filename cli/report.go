@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/verify"
@@ -21,7 +21,7 @@ type reportPrinter interface {
 
 // printer returns a printer of objects with --json, of all checks for one schedule, or of a line
 // for each of several schedules.
-func (c *verifyCmd) printer(std command.Stdio, total int) reportPrinter {
+func (c *verifyCmd) printer(std terminal.Stdio, total int) reportPrinter {
 	switch {
 	case c.JSON:
 		return &objectPrinter{std.Out}
@@ -194,7 +194,7 @@ func (p *objectPrinter) report(r *verify.Report) error {
 		}
 		o.Checks = append(o.Checks, check)
 	}
-	return command.WriteJSON(p.w, o, "")
+	return terminal.WriteJSON(p.w, o, "")
 }
 
 func (p *objectPrinter) close(int, int) error { return nil }

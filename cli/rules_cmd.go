@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
@@ -29,7 +29,7 @@ Examples:
 }
 
 // Run prints the rules.
-func (c *rulesCmd) Run(std command.Stdio) error {
+func (c *rulesCmd) Run(std terminal.Stdio) error {
 	rules, notes, err := anyRules(c.File, std)
 	if err != nil {
 		return err
@@ -44,14 +44,14 @@ func (c *rulesCmd) Run(std command.Stdio) error {
 		return err
 	}
 	if c.Output != "" {
-		return command.WriteTo("output", c.Output, std.Out, write)
+		return terminal.WriteTo("output", c.Output, std.Out, write)
 	}
 	return write(std.Out)
 }
 
 // anyRules returns the rules of a file in any form that schedgen can read, and notes about rules
 // that it could not take over.
-func anyRules(name string, std command.Stdio) (*selection.Rules, []selection.Note, error) {
+func anyRules(name string, std terminal.Stdio) (*selection.Rules, []selection.Note, error) {
 	if name == selection.BuiltIn {
 		return selection.Builtin(), nil, nil
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/status"
@@ -30,7 +30,7 @@ type runCmd struct {
 type rankCmd struct{}
 
 // Run does the work of a rank.
-func (rankCmd) Run(ctx context.Context, std command.Stdio) error {
+func (rankCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := crew.Serve(ctx, std.In); err != nil {
 		return fmt.Errorf("this verb is for schedgen's own use: %w", err)
 	}
@@ -129,7 +129,7 @@ func (f *runFlags) params(collective string, flags source.Flags) (schedule.Param
 
 // choose adds the rules to the job, so that all ranks use the same. If no flag names an algorithm,
 // it sets the algorithm that a communicator would take in the case.
-func (f *runFlags) choose(ctx context.Context, std command.Stdio, j *crew.Job, c selection.Case) error {
+func (f *runFlags) choose(ctx context.Context, std terminal.Stdio, j *crew.Job, c selection.Case) error {
 	rules, err := f.rules(std.Getenv)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (f *runFlags) checkAlgorithm(collective string) error {
 type session struct {
 	flags *runFlags
 	seen  seenFlags
-	std   command.Stdio
+	std   terminal.Stdio
 	crew.Plan
 	proof *proof // proof of the schedule, or of the schedules of all origins of an anycast
 	limit int    // steps of the progress bar
@@ -236,7 +236,7 @@ func (s *session) finish(ctx context.Context, r toRun) error {
 			return err
 		}
 	}
-	bar := command.NewProgress(s.std, s.limit, s.Job.Collective)
+	bar := terminal.NewProgress(s.std, s.limit, s.Job.Collective)
 	t := crew.NewTally(s.Job.Params.Ranks, bar.Add)
 	if err := s.watched(ctx, t, bar); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (s *session) finish(ctx context.Context, r toRun) error {
 
 // watched executes the run. Meanwhile it serves the page of --status and writes the file of
 // --trace.
-func (s *session) watched(ctx context.Context, t *crew.Tally, bar command.Progress) (err error) {
+func (s *session) watched(ctx context.Context, t *crew.Tally, bar terminal.Progress) (err error) {
 	trace, err := s.seen.openTrace()
 	if err != nil {
 		return err
@@ -266,7 +266,7 @@ func (s *session) watched(ctx context.Context, t *crew.Tally, bar command.Progre
 }
 
 // execute starts the ranks and returns when all have ended.
-func (s *session) execute(ctx context.Context, t *crew.Tally, bar command.Progress) error {
+func (s *session) execute(ctx context.Context, t *crew.Tally, bar terminal.Progress) error {
 	defer bar.Clear()
 	return runError(s.Run(ctx, t))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -72,7 +72,7 @@ func TestFlippedBitInABlockIsNotAccepted(t *testing.T) {
 			cmd := newCollectiveCmd(row, &kinds.blocks)
 			cmd.data.fold = foldFlags{Op: "sum", Type: "uint8"}
 			cmd.data.size.Size, cmd.runFlags = &size, runFlags{Ranks: &source.Ranks{Lo: 3, Hi: 3}, Transport: overMem, Timeout: time.Minute}
-			s := &session{flags: &cmd.runFlags, std: command.Stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
+			s := &session{flags: &cmd.runFlags, std: terminal.Stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
 			r, err := cmd.prepare(t.Context(), s)
 			require.NoError(t, err)
 			victim := 2
@@ -86,7 +86,7 @@ func TestFlippedBitInABlockIsNotAccepted(t *testing.T) {
 				return &flip{Transport: tr, done: new(bool)}
 			}
 			err = s.finish(t.Context(), r)
-			var no *command.NoError
+			var no *terminal.NoError
 			require.ErrorAs(t, err, &no)
 			require.ErrorContains(t, err, "wrong data: found at ")
 			require.ErrorContains(t, err, ": iteration 0: received block ")

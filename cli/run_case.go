@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
@@ -23,7 +23,7 @@ type situation struct {
 
 // situation resolves the flags for an operation on size bytes. hosts is the flag --hosts. situation
 // may test whether multicast works on this machine.
-func (f *runFlags) situation(ctx context.Context, std command.Stdio, row *ir.Collective, size int64, hosts *int) (s situation, err error) {
+func (f *runFlags) situation(ctx context.Context, std terminal.Stdio, row *ir.Collective, size int64, hosts *int) (s situation, err error) {
 	if row.Published && !schedule.Multicasts(f.Algorithm) {
 		s.link, err = f.quietLink(ctx, std)
 	} else {

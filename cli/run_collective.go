@@ -17,6 +17,7 @@ import (
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -182,7 +183,7 @@ func (c *collectiveCmd) someCounts() string {
 }
 
 // Run starts ranks that run the collective.
-func (c *collectiveCmd) Run(ctx context.Context, std command.Stdio) (err error) {
+func (c *collectiveCmd) Run(ctx context.Context, std terminal.Stdio) (err error) {
 	s := &session{flags: &c.runFlags, seen: c.seenFlags, std: std}
 	r, err := c.prepare(ctx, s)
 	defer func() { err = errors.Join(err, s.Input.Close()) }()
@@ -199,7 +200,7 @@ func (c *collectiveCmd) params() source.Flags {
 }
 
 // dropIdle prints which flags have no effect.
-func (c *collectiveCmd) dropIdle(std command.Stdio) {
+func (c *collectiveCmd) dropIdle(std terminal.Stdio) {
 	idle := &c.data.idle
 	if idle.Size != nil {
 		std.Idle("size", source.NoMessage(c.row.Name))
@@ -210,7 +211,7 @@ func (c *collectiveCmd) dropIdle(std command.Stdio) {
 
 // load reads the file with the schedule, if the flags name one. The schedule sets the number of
 // ranks.
-func (c *collectiveCmd) load(ctx context.Context, std command.Stdio) (*ir.Schedule, error) {
+func (c *collectiveCmd) load(ctx context.Context, std terminal.Stdio) (*ir.Schedule, error) {
 	return c.data.file.load(ctx, std, &c.runFlags, c.row.Name, c.params())
 }
 
@@ -244,7 +245,7 @@ func (c *collectiveCmd) prepare(ctx context.Context, s *session) (r toRun, err e
 	if s.Outputs, err = c.outputs(p.Ranks); err != nil || s.Input == nil {
 		return r, err
 	}
-	s.Job.Sum, err = command.Await(ctx, s.Input.Sum)
+	s.Job.Sum, err = terminal.Await(ctx, s.Input.Sum)
 	return r, err
 }
 
@@ -538,7 +539,7 @@ func collectiveVerbs(only string, command func(ir.Collective, *kind) (cmd any, h
 func serves(verb string, s *ir.Schedule) bool { return s.Row() != nil && verbOf(s.Collective) == verb }
 
 // quietLink returns the link of a run without multicasts. --loss is an error.
-func (f *runFlags) quietLink(ctx context.Context, std command.Stdio) (crew.Link, error) {
+func (f *runFlags) quietLink(ctx context.Context, std terminal.Stdio) (crew.Link, error) {
 	if f.Loss != nil {
 		return crew.Link{}, errLoss()
 	}

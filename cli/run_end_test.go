@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -244,7 +244,7 @@ func TestPortInUse(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	code, out, said := execute(t, "run bcast -p 2 --size 1 --transport tcp --coordinator "+l.Addr().String())
-	require.Equal(t, command.Bad, code)
+	require.Equal(t, terminal.Bad, code)
 	require.Contains(t, said, fmt.Sprintf("schedgen: --coordinator=%v: ", l.Addr()))
 	require.Contains(t, said, "address already in use")
 	require.Empty(t, out)
@@ -256,6 +256,6 @@ func TestRankThatCannotWrite(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "message.rank1"), 0o777))
 	code, _, said := execute(t, "run bcast -p 3 --size 1 --iterations 1 --transport tcp --output "+dir)
-	require.Equal(t, command.Bad, code)
+	require.Equal(t, terminal.Bad, code)
 	require.Contains(t, said, "schedgen: rank 1: --output: ")
 }

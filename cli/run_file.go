@@ -13,6 +13,7 @@ import (
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/forms"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -72,14 +73,14 @@ func (r *toRun) params() schedule.Params {
 // prove proves the schedules.
 func (r *toRun) prove(ctx context.Context) (*proof, error) {
 	if r.file != nil {
-		return command.Await(ctx, func() (*proof, error) { return prove(r.file) })
+		return terminal.Await(ctx, func() (*proof, error) { return prove(r.file) })
 	}
 	return proveSpecs(ctx, r.specs)
 }
 
 // load reads the schedule, if it has not done so before, and returns nil if the arguments name no
 // file. A file sets the algorithm and its parameters, so flags for them are errors.
-func (a *fileArg) load(ctx context.Context, std command.Stdio, f *runFlags, collective string, flags source.Flags) (*ir.Schedule, error) {
+func (a *fileArg) load(ctx context.Context, std terminal.Stdio, f *runFlags, collective string, flags source.Flags) (*ir.Schedule, error) {
 	if a.File == "" || f.file != nil {
 		return f.file, nil
 	}
@@ -96,7 +97,7 @@ func (a *fileArg) load(ctx context.Context, std command.Stdio, f *runFlags, coll
 		}
 	}
 	at := source.Args{Source: a.File}
-	in, err := command.Await(ctx, func() (io.ReadCloser, error) { return at.Open(std) })
+	in, err := terminal.Await(ctx, func() (io.ReadCloser, error) { return at.Open(std) })
 	if err != nil {
 		return nil, err
 	}

@@ -10,11 +10,12 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // link chooses how the ranks reach each other. announce prints the choice, unless a flag named it.
 // datagram is the payload of a multicast datagram in bytes, or 0 without multicast.
-func (f *runFlags) link(ctx context.Context, std command.Stdio) (l crew.Link, datagram int, err error) {
+func (f *runFlags) link(ctx context.Context, std terminal.Stdio) (l crew.Link, datagram int, err error) {
 	f.dropIdle(std)
 	l = crew.Link{Transport: f.Transport, Coordinator: f.Coordinator, Interface: f.Interface, Device: f.Device, IPv6: f.IPv6, Seed: f.Seed}
 	if f.Loss != nil {
@@ -42,7 +43,7 @@ func (f *runFlags) link(ctx context.Context, std command.Stdio) (l crew.Link, da
 	case l.Transport == overShm:
 		return l, crew.ShmDatagram, nil
 	case l.Transport == overVerbs:
-		if datagram, err = command.Await(ctx, func() (int, error) { return l.TryVerbs(ctx) }); err != nil {
+		if datagram, err = terminal.Await(ctx, func() (int, error) { return l.TryVerbs(ctx) }); err != nil {
 			err = fmt.Errorf("--transport=verbs: %w", err)
 		}
 		l.PutsOnly = datagram == 0
@@ -51,7 +52,7 @@ func (f *runFlags) link(ctx context.Context, std command.Stdio) (l crew.Link, da
 	if l.Interface, err = interfaceName(l.Interface); err != nil {
 		return l, 0, err
 	}
-	datagram, err = command.Await(ctx, func() (int, error) { return l.TryMulticast(ctx) })
+	datagram, err = terminal.Await(ctx, func() (int, error) { return l.TryMulticast(ctx) })
 	switch {
 	case err == nil && f.Transport == overAuto:
 		l.Transport = overHybrid
@@ -123,7 +124,7 @@ func (f *runFlags) fitsCoordinator() error {
 }
 
 // dropIdle removes the flags that have no effect on ranks that reach each other through memory.
-func (f *runFlags) dropIdle(std command.Stdio) {
+func (f *runFlags) dropIdle(std terminal.Stdio) {
 	if !f.memory() || f.Netns != nil {
 		return
 	}
@@ -138,7 +139,7 @@ func (f *runFlags) dropIdle(std command.Stdio) {
 }
 
 // announce prints which transport was chosen, unless a flag named it.
-func (f *runFlags) announce(std command.Stdio) {
+func (f *runFlags) announce(std terminal.Stdio) {
 	if f.chosen != "" {
 		fmt.Fprintf(std.Err, "transport: %s\n", f.chosen)
 	}

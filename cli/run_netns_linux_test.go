@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // mayMakeHosts skips the test if this machine cannot simulate hosts.
@@ -70,7 +70,7 @@ func TestLoopbackThatIsDown(t *testing.T) {
 		require.NoError(t, ctx.Err())
 		cancel()
 		require.Error(t, err)
-		require.Equal(t, command.No, cmd.ProcessState.ExitCode(), "%s", text)
+		require.Equal(t, terminal.No, cmd.ProcessState.ExitCode(), "%s", text)
 		require.Contains(t, string(text), want)
 	}
 }
@@ -83,7 +83,7 @@ func TestKilledRankOnHostMadeUp(t *testing.T) {
 	require.NoError(t, syscall.Kill(p.ranks[5], syscall.SIGKILL))
 	code, said := p.end()
 	p.gone(0)
-	require.Equal(t, command.No, code)
+	require.Equal(t, terminal.No, code)
 	require.Contains(t, said, "schedgen: rank 5: its process died: signal: killed\n")
 }
 
@@ -100,7 +100,7 @@ func TestVanishedHostMadeUp(t *testing.T) {
 			require.NoError(t, err, "%s", out)
 			code, said := p.end()
 			p.gone(0)
-			require.Equal(t, command.No, code)
+			require.Equal(t, terminal.No, code)
 			require.Contains(t, said, "rank lost: it has given no sign of life for 1 s")
 		})
 	}

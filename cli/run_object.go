@@ -6,7 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // runObject is the object that run prints with --json. Times are in seconds.
@@ -79,7 +79,7 @@ func (s *session) object(t *crew.Tally) error {
 	for rank := range t.Ranks {
 		o.Ranks = append(o.Ranks, newRankResult(rank, &t.Ranks[rank], timed))
 	}
-	return command.WriteJSON(s.std.Out, o, "")
+	return terminal.WriteJSON(s.std.Out, o, "")
 }
 
 func newRankResult(rank int, r *crew.RankTally, timed bool) rankResult {

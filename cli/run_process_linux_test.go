@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // program is this command in its own process, in the middle of a run without end.
@@ -105,7 +105,7 @@ func TestKilledRank(t *testing.T) {
 		require.NoError(t, syscall.Kill(p.ranks[victim], syscall.SIGKILL))
 		code, said := p.end()
 		p.gone(0)
-		require.Equal(t, command.No, code)
+		require.Equal(t, terminal.No, code)
 		require.Equal(t, fmt.Sprintf("schedgen: rank %d: its process died: signal: killed\n3 other ranks gave up with it\n", victim), said)
 	}
 }
@@ -123,7 +123,7 @@ func TestKilledRankBeforeTheyMeet(t *testing.T) {
 			}
 			require.NoError(t, syscall.Kill(p.ranks[victim], syscall.SIGKILL))
 			code, said := p.end()
-			require.Equal(t, command.No, code)
+			require.Equal(t, terminal.No, code)
 			require.Contains(t, said, fmt.Sprintf("schedgen: rank %d: its process died: signal: killed\n", victim))
 		})
 	}
@@ -139,7 +139,7 @@ func TestKilledRankOfBroadcast(t *testing.T) {
 		require.NoError(t, syscall.Kill(p.ranks[1], syscall.SIGKILL))
 		code, said := p.end()
 		p.gone(0)
-		require.Equal(t, command.No, code)
+		require.Equal(t, terminal.No, code)
 		require.Contains(t, said, "schedgen: rank 1: its process died: signal: killed\n")
 	}
 }
@@ -150,7 +150,7 @@ func TestKilledRankOfAnycast(t *testing.T) {
 	require.NoError(t, syscall.Kill(p.ranks[3], syscall.SIGKILL))
 	code, said := p.end()
 	p.gone(0)
-	require.Equal(t, command.No, code)
+	require.Equal(t, terminal.No, code)
 	require.Contains(t, said, "schedgen: rank 3: its process died: signal: killed\n")
 }
 
@@ -170,7 +170,7 @@ func TestInterrupt(t *testing.T) {
 			if name == "SIGINT twice" && code == -1 {
 				return // the second signal ends the process at once
 			}
-			require.Equal(t, command.Interrupted, code)
+			require.Equal(t, terminal.Interrupted, code)
 			require.Equal(t, "schedgen: interrupted\n", said)
 			require.NotContains(t, p.out.String(), "median")
 		})
@@ -193,7 +193,7 @@ func TestStoppedRank(t *testing.T) {
 	require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
 	code, said := p.end()
 	p.gone(0)
-	require.Equal(t, command.No, code)
+	require.Equal(t, terminal.No, code)
 	require.Contains(t, said, "schedgen: rank 2: did not answer and was killed\n")
 }
 
@@ -211,7 +211,7 @@ func TestSilentRank(t *testing.T) {
 			require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGSTOP))
 			code, said := p.end()
 			p.gone(0)
-			require.Equal(t, command.No, code)
+			require.Equal(t, terminal.No, code)
 			require.Contains(t, said, "schedgen: rank 2: did not answer and was killed\n3 other ranks gave up with it\n")
 		})
 	}

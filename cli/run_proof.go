@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
@@ -66,7 +66,7 @@ func proveSpecs(ctx context.Context, specs []*schedule.Spec) (*proof, error) {
 	var p *proof
 	for _, spec := range specs {
 		var err error
-		if p, err = command.Await(ctx, func() (*proof, error) { return prove(spec.Schedule()) }); err != nil {
+		if p, err = terminal.Await(ctx, func() (*proof, error) { return prove(spec.Schedule()) }); err != nil {
 			return nil, err
 		}
 	}
@@ -107,5 +107,5 @@ func (s *session) refuted(err error) error {
 	if err := printer.report(r.report); err != nil {
 		return err
 	}
-	return command.Negative(r.Error())
+	return terminal.Negative(r.Error())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -27,7 +28,7 @@ func (s *session) print(t *crew.Tally) error {
 		return nil
 	}
 	first := t.Ranks[wrong[0]].Outcome.Wrong
-	return command.Negative(fmt.Sprintf("%s: found at %s; rank %d: %s", kindOf(rowOf(s.Job.Collective)).wrong.fill(s.Job.Collective), command.Count(len(wrong), "rank"), wrong[0], first.First))
+	return terminal.Negative(fmt.Sprintf("%s: found at %s; rank %d: %s", kindOf(rowOf(s.Job.Collective)).wrong.fill(s.Job.Collective), command.Count(len(wrong), "rank"), wrong[0], first.First))
 }
 
 func (s *session) table(t *crew.Tally) error {
@@ -235,9 +236,12 @@ func spellSeconds(s float64) string { return spell(time.Duration(s * float64(tim
 
 // rate spells a rate in bytes a second with three digits.
 func rate(bytes float64) string {
-	for _, name := range []string{"GB", "MB", "kB"} {
-		if unit := float64(units[name]); bytes >= unit {
-			return digits(bytes/unit) + " " + name + "/s"
+	for _, u := range []struct {
+		name string
+		unit float64
+	}{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
+		if bytes >= u.unit {
+			return digits(bytes/u.unit) + " " + u.name + "/s"
 		}
 	}
 	return fmt.Sprintf("%.0f B/s", bytes)

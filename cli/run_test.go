@@ -11,30 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
-
-func TestByteSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"0": 0, "0KiB": 0, "100": 100, "100B": 100, "64KiB": 65536, "1MiB": 1 << 20, "2GiB": 2 << 30,
-		"3kB": 3000, "3KB": 3000, "3MB": 3e6, "3GB": 3e9,
-	} {
-		var s byteSize
-		require.NoError(t, s.UnmarshalText([]byte(text)), text)
-		require.Equal(t, want, int64(s), text)
-	}
-	for _, text := range []string{"", "KiB", "-1", "1.5MiB", "1XB", "1K", "1 KiB", "99999999999GiB", "99999999999999999999"} {
-		var s byteSize
-		require.Error(t, s.UnmarshalText([]byte(text)), text)
-	}
-	require.Equal(t, "16 MiB", byteSize(16<<20).String())
-	require.Equal(t, "1025 B", byteSize(1025).String())
-	require.Equal(t, "0 B", byteSize(0).String())
-}
 
 func TestSpell(t *testing.T) {
 	require.Equal(t, "999 ns", spell(999))
@@ -52,8 +34,8 @@ func TestRefutedScheduleIsNotRun(t *testing.T) {
 	require.NoError(t, err)
 	_, err = prove(s)
 	var out bytes.Buffer
-	err = (&session{flags: &runFlags{}, std: command.Stdio{Out: &out}}).refuted(err)
-	var no *command.NoError
+	err = (&session{flags: &runFlags{}, std: terminal.Stdio{Out: &out}}).refuted(err)
+	var no *terminal.NoError
 	require.ErrorAs(t, err, &no)
 	require.Regexp(t, `coverage +FAIL`, out.String())
 }
@@ -87,7 +69,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 		cmd := newCollectiveCmd(*rowOf(schedule.Bcast), &kinds.message)
 		cmd.data.size.Size = &size
 		cmd.runFlags = runFlags{Ranks: ranks, Algorithm: "bcast/chain", Transport: overMem, Timeout: time.Minute}
-		s := &session{flags: &cmd.runFlags, std: command.Stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
+		s := &session{flags: &cmd.runFlags, std: terminal.Stdio{Out: &out, Err: io.Discard, Getenv: os.Getenv}}
 		r, err := cmd.prepare(t.Context(), s)
 		require.NoError(t, err)
 		s.Wrap = func(tr wire.Transport) wire.Transport {
@@ -103,7 +85,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 			require.Contains(t, out.String(), "at every rank after every broadcast")
 			continue
 		}
-		var no *command.NoError
+		var no *terminal.NoError
 		require.ErrorAs(t, err, &no)
 		require.ErrorContains(t, err, "wrong data: found at 1 rank; rank 2: iteration 0: SHA-256 is ")
 		require.Contains(t, out.String(), "rank 2: WRONG 1 times")
@@ -115,7 +97,7 @@ func TestFlippedBitIsNotAccepted(t *testing.T) {
 func TestTimeLimit(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := schedgen.Run(context.Background(), strings.Fields("run barrier -p 3 --transport mem --iterations 1000000000 --timeout 100ms"),
-		command.Stdio{Out: &out, Err: &errs, Getenv: os.Getenv})
-	require.Equal(t, command.No, code)
+		terminal.Stdio{Out: &out, Err: &errs, Getenv: os.Getenv})
+	require.Equal(t, terminal.No, code)
 	require.Contains(t, errs.String(), "not finished after --timeout=100ms")
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/buildtest"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -101,7 +101,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("SCHEDGEN_UPDATE") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"schedgen": func(ts *testscript.TestScript, neg bool, args []string) {
-				if code := inProcess(ts, args); neg != (code != command.Good) {
+				if code := inProcess(ts, args); neg != (code != terminal.Good) {
 					ts.Fatalf("exit code %d", code)
 				}
 			},
@@ -184,7 +184,7 @@ func interrupts(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Process.Signal(os.Interrupt))
 	_, err = r.WriteTo(ts.Stdout())
 	ts.Check(err)
-	if got := exitCode(ts, cmd.Wait()); got != command.Interrupted {
-		ts.Fatalf("exit code %d, want %d", got, command.Interrupted)
+	if got := exitCode(ts, cmd.Wait()); got != terminal.Interrupted {
+		ts.Fatalf("exit code %d, want %d", got, terminal.Interrupted)
 	}
 }

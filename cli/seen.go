@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/perfetto"
 	"github.com/schedgen/schedgen/runtime/status"
 )
@@ -28,7 +28,7 @@ func (f *seenFlags) serve(ctx context.Context, h http.Handler) (*status.Server, 
 }
 
 // tellPage prints the address of the page.
-func tellPage(s command.Stdio, at string) {
+func tellPage(s terminal.Stdio, at string) {
 	fmt.Fprintf(s.Err, "schedgen: status at http://%s/\n", at)
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/status"
 )
 
@@ -57,7 +57,7 @@ func TestStatusOfAStoppedRank(t *testing.T) {
 			require.NoError(t, syscall.Kill(p.ranks[2], syscall.SIGCONT))
 			require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
 			code, _ := p.end()
-			require.Equal(t, command.Interrupted, code)
+			require.Equal(t, terminal.Interrupted, code)
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestStatusOfRanksStartedByHand(t *testing.T) {
 	for rank, p := range ranks {
 		code, said := p.end()
 		if rank < 2 {
-			require.Equal(t, command.No, code, said)
+			require.Equal(t, terminal.No, code, said)
 			require.Contains(t, said, `msg="rank lost" rank=`)
 			require.Contains(t, said, `msg="communicator closed"`)
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/status"
 )
 
@@ -52,7 +52,7 @@ func TestTraceOfRuns(t *testing.T) {
 		"run bcast -p 3 --iterations 4 --size 100kB --transport tcp": 11, // each after a barrier, one to warm up, and a barrier
 		"run anycast -p 3 --messages 5 --transport mem":              2,
 	} {
-		events := traced(t, command.Good, args)
+		events := traced(t, terminal.Good, args)
 		each := map[int]int{0: want, 1: want, 2: want}
 		require.Equal(t, each, countPhase(events, "B"), args)
 		require.Equal(t, each, countPhase(events, "E"), args)
@@ -64,7 +64,7 @@ func TestTraceOfRuns(t *testing.T) {
 func TestTraceIsOfOneClock(t *testing.T) {
 	began, ended := map[float64]float64{}, map[float64]float64{}
 	on := map[[2]any]float64{}
-	for _, e := range traced(t, command.Good, "run barrier -p 4 --iterations 50 --transport tcp") {
+	for _, e := range traced(t, terminal.Good, "run barrier -p 4 --iterations 50 --transport tcp") {
 		track := [2]any{e["pid"], e["tid"]}
 		switch ts, _ := e["ts"].(float64); e["ph"] {
 		case "B":
@@ -87,7 +87,7 @@ func TestTraceIsOfOneClock(t *testing.T) {
 func TestTraceOfAFailedRun(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "message.rank1"), 0o777)) // where a file would be
-	events := traced(t, command.Bad, "run bcast -p 3 --size 1 --iterations 3 --transport tcp --output "+dir)
+	events := traced(t, terminal.Bad, "run bcast -p 3 --size 1 --iterations 3 --transport tcp --output "+dir)
 	require.Len(t, countPhase(events, "B"), 3)
 }
 
@@ -105,7 +105,7 @@ func TestTraceOfAnInterruptedRun(t *testing.T) {
 		}
 	}()
 	code, _, said := invoke(ctx, nil, strings.Fields("run bcast -p 3 --size 4MiB --iterations 1000000000 --transport tcp --trace "+name)...)
-	require.Equal(t, command.Interrupted, code, said)
+	require.Equal(t, terminal.Interrupted, code, said)
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	var events []map[string]any
@@ -138,7 +138,7 @@ func TestBadTraceAndStatus(t *testing.T) {
 			"--status 127.0.0.1:1:2":             "--status=127.0.0.1:1:2: serve the status: listen tcp",
 		} {
 			code, _, said := execute(t, verb+" "+args)
-			require.Equal(t, command.Bad, code, said)
+			require.Equal(t, terminal.Bad, code, said)
 			require.Contains(t, said, want)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -48,13 +48,13 @@ Examples:
 }
 
 // Run draws the schedule or prints the program of one rank.
-func (c *showCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *showCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	s, err := c.Load(ctx, std)
 	if err != nil {
 		return err
 	}
 	std.Does("drawing " + c.Source)
-	out := command.NewWriter(ctx, std.Out)
+	out := terminal.NewWriter(ctx, std.Out)
 	if c.Rank == nil {
 		o, err := c.options(s, std)
 		if err != nil {
@@ -75,7 +75,7 @@ func (c *showCmd) Run(ctx context.Context, std command.Stdio) error {
 }
 
 // options returns how the schedule is drawn.
-func (c *showCmd) options(s *ir.Schedule, std command.Stdio) (emit.RoundsOptions, error) {
+func (c *showCmd) options(s *ir.Schedule, std terminal.Stdio) (emit.RoundsOptions, error) {
 	o := emit.RoundsOptions{Width: min(std.Width(), emit.MaxWidth), Color: std.Color(), ASCII: c.ASCII, Lost: c.Lost, Extract: c.Extract}
 	if c.Width != nil {
 		if o.Width = *c.Width; o.Width < 1 || o.Width > emit.MaxWidth {

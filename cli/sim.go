@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
@@ -39,7 +39,7 @@ Equal arguments give equal numbers on every machine.
 
 Models, which docs/models.md describes:
 
-` + command.Table([][2]string{
+` + terminal.Table([][2]string{
 		{"loggp", "CPUs and interfaces with latency --L, overhead --o, gaps --g and --G, and overhead a byte --O"},
 		{"linear", "that of paper 004: a message of n bytes takes --t0 and n times --td"},
 		{"links", "hosts at a switch, with links of --rate and --delay, and CPUs with overhead --o"},
@@ -67,7 +67,7 @@ Examples:
 }
 
 // Run simulates the schedules that the arguments name and prints the results.
-func (c *simCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *simCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -78,26 +78,26 @@ func (c *simCmd) Run(ctx context.Context, std command.Stdio) error {
 	if err != nil {
 		return err
 	}
-	bar := command.NewProgress(std, len(points)*c.Runs, "simulating")
+	bar := terminal.NewProgress(std, len(points)*c.Runs, "simulating")
 	for _, p := range points {
 		if err := c.simulate(ctx, p, bar); err != nil {
 			return err
 		}
 	}
 	bar.Clear()
-	return c.write(command.NewWriter(ctx, std.Out), points)
+	return c.write(terminal.NewWriter(ctx, std.Out), points)
 }
 
 // write writes the files that the flags name and prints the table, unless one of the files is the
 // standard output.
 func (c *simCmd) write(out io.Writer, points []*point) error {
 	if c.CSV != "" {
-		if err := command.WriteTo("csv", c.CSV, out, func(w io.Writer) error { return writeSimCSV(w, points) }); err != nil {
+		if err := terminal.WriteTo("csv", c.CSV, out, func(w io.Writer) error { return writeSimCSV(w, points) }); err != nil {
 			return err
 		}
 	}
 	if c.Plot != "" {
-		if err := command.WriteTo("plot", c.Plot, out, func(w io.Writer) error { return c.draw(w, points) }); err != nil {
+		if err := terminal.WriteTo("plot", c.Plot, out, func(w io.Writer) error { return c.draw(w, points) }); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ type point struct {
 }
 
 // points returns the points to simulate.
-func (c *simCmd) points(ctx context.Context, std command.Stdio) ([]*point, error) {
+func (c *simCmd) points(ctx context.Context, std terminal.Stdio) ([]*point, error) {
 	var all []*point
 	wait, err := c.rootWait()
 	if err != nil {
@@ -205,7 +205,7 @@ func (c *simCmd) points(ctx context.Context, std command.Stdio) ([]*point, error
 
 // specs returns the algorithm for each number of ranks. The simulator builds the program of a rank
 // when the rank has something to do, so the size of schedules is not bounded.
-func (c *simCmd) specs(std command.Stdio) ([]*schedule.Spec, error) {
+func (c *simCmd) specs(std terminal.Stdio) ([]*schedule.Spec, error) {
 	c.DropIdle(std)
 	p, err := c.Params(c.Source)
 	switch {
@@ -227,7 +227,7 @@ func (c *simCmd) specs(std command.Stdio) ([]*schedule.Spec, error) {
 }
 
 // file returns the programs of a file of any form, and their name.
-func (c *simCmd) file(ctx context.Context, std command.Stdio) (string, sim.Programs, error) {
+func (c *simCmd) file(ctx context.Context, std terminal.Stdio) (string, sim.Programs, error) {
 	l, err := c.OpenSniffed(ctx, std)
 	if err != nil {
 		return "", nil, err
@@ -243,7 +243,7 @@ func (c *simCmd) file(ctx context.Context, std command.Stdio) (string, sim.Progr
 	if err := c.CheckOwn(l.Form); err != nil {
 		return "", nil, err
 	}
-	p, err := command.Await(ctx, func() (sim.Programs, error) { return c.foreign(l.Form, l.In) })
+	p, err := terminal.Await(ctx, func() (sim.Programs, error) { return c.foreign(l.Form, l.In) })
 	return filepath.Base(c.Source), p, err
 }
 
@@ -272,7 +272,7 @@ func (c *simCmd) foreign(form *source.Foreign, in io.Reader) (sim.Programs, erro
 }
 
 // simulate runs a point with all seeds.
-func (c *simCmd) simulate(ctx context.Context, p *point, bar command.Progress) error {
+func (c *simCmd) simulate(ctx context.Context, p *point, bar terminal.Progress) error {
 	config, err := c.config(p)
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (c *simCmd) simulate(ctx context.Context, p *point, bar command.Progress) e
 		return err
 	}
 	for i := range c.Runs {
-		r, err := command.Await(ctx, func() (*sim.Result, error) { return s.Run(c.Seed + uint64(i)) })
+		r, err := terminal.Await(ctx, func() (*sim.Result, error) { return s.Run(c.Seed + uint64(i)) })
 		if err != nil {
 			return err
 		}

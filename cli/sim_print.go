@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim"
 )
@@ -67,7 +67,7 @@ func (c *simCmd) print(w io.Writer, points []*point) error {
 		for i, p := range points {
 			objects[i] = c.object(p)
 		}
-		return command.WriteJSON(w, objects, "")
+		return terminal.WriteJSON(w, objects, "")
 	}
 	if err := c.printTable(w, points); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/sim"
@@ -57,7 +58,7 @@ Examples:
 }
 
 // Run makes a schedule.
-func (c *synthCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *synthCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	if c.JSON && !c.Bound {
 		return errors.New("--json: needs --bound; --format json writes the schedule as JSON")
 	}
@@ -70,15 +71,15 @@ func (c *synthCmd) Run(ctx context.Context, std command.Stdio) error {
 	}
 	if c.Bound {
 		std.Does("computing the bound")
-		b, err := command.Await(ctx, func() (synth.Bound, error) {
+		b, err := terminal.Await(ctx, func() (synth.Bound, error) {
 			return synth.BoundFrom(n, synth.Collective(c.Collective), c.Root)
 		})
 		if err != nil {
 			return c.faultOf(err)
 		}
-		out := command.NewWriter(ctx, std.Out)
+		out := terminal.NewWriter(ctx, std.Out)
 		if c.JSON {
-			return command.WriteJSON(out, b, "")
+			return terminal.WriteJSON(out, b, "")
 		}
 		return printBound(out, n, b)
 	}
@@ -88,7 +89,7 @@ func (c *synthCmd) Run(ctx context.Context, std command.Stdio) error {
 		return c.faultOf(err)
 	}
 	std.Does("writing the schedule")
-	s, err := command.Await(ctx, func() (*ir.Schedule, error) { return f.plan.Schedule(), nil })
+	s, err := terminal.Await(ctx, func() (*ir.Schedule, error) { return f.plan.Schedule(), nil })
 	if err != nil {
 		return err
 	}
@@ -96,11 +97,11 @@ func (c *synthCmd) Run(ctx context.Context, std command.Stdio) error {
 	if c.Format == "json" {
 		write = ir.WriteJSON
 	}
-	err = command.WriteTo("output", c.Output, std.Out, func(w io.Writer) error { return write(command.NewWriter(ctx, w), s) })
+	err = terminal.WriteTo("output", c.Output, std.Out, func(w io.Writer) error { return write(terminal.NewWriter(ctx, w), s) })
 	if err != nil {
 		return err
 	}
-	return f.print(command.NewWriter(ctx, std.Err), n)
+	return f.print(terminal.NewWriter(ctx, std.Err), n)
 }
 
 // synthesized is a plan, and how long its schedule takes in the simulation of a size.
@@ -111,7 +112,7 @@ type synthesized struct {
 }
 
 // fastest returns the plan that the flags describe. With --size it tries what they leave open.
-func (c *synthCmd) fastest(ctx context.Context, std command.Stdio, n *network.Network) (best synthesized, err error) {
+func (c *synthCmd) fastest(ctx context.Context, std terminal.Stdio, n *network.Network) (best synthesized, err error) {
 	spreads, windows, pieces := []bool{c.Spread}, []int{0}, []int{1}
 	if c.Size != nil {
 		if best.bytes = int(*c.Size); best.bytes < 1 {
@@ -128,11 +129,11 @@ func (c *synthCmd) fastest(ctx context.Context, std command.Stdio, n *network.Ne
 	if c.Window != nil {
 		windows = []int{*c.Window}
 	}
-	bar := command.NewProgress(std, len(spreads)*len(windows)*len(pieces), "simulating")
+	bar := terminal.NewProgress(std, len(spreads)*len(windows)*len(pieces), "simulating")
 	defer bar.Clear()
 	for _, spread := range spreads {
 		o := synth.Options{Collective: synth.Collective(c.Collective), Root: c.Root, Trees: c.Trees, Pieces: pieces[0], Window: windows[0], Spread: spread}
-		p, err := command.Await(ctx, func() (*synth.Planned, error) { return synth.Plan(n, o) })
+		p, err := terminal.Await(ctx, func() (*synth.Planned, error) { return synth.Plan(n, o) })
 		if err != nil {
 			return best, err
 		}
@@ -163,7 +164,7 @@ func (b *synthesized) try(ctx context.Context, n *network.Network, p *synth.Plan
 	}
 	q := *p
 	q.Options = o
-	took, err := command.Await(ctx, func() (sim.Time, error) {
+	took, err := terminal.Await(ctx, func() (sim.Time, error) {
 		r, err := sim.Run(sim.Of(q.Schedule()), sim.Config{Model: sim.Network{O: synth.Overhead, Net: n}, Bytes: b.bytes, Fold: sim.DefaultFold})
 		if err != nil {
 			return 0, err

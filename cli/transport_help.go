@@ -3,7 +3,7 @@ package cli
 import (
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // transportHelp are the values of --transport, and the text of each in --help.
@@ -31,5 +31,5 @@ func transportTable(auto string, names ...string) string {
 			rows = append(rows, t)
 		}
 	}
-	return command.Table(rows)
+	return terminal.Table(rows)
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim/fit"
 )
@@ -79,7 +79,7 @@ Examples:
 }
 
 // Run measures, unless the flags give a model, and makes rules.
-func (c *tuneCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *tuneCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	c.dropIdle(std)
 	if err := c.check(); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (t *tuned) finish(ctx context.Context) error {
 		return err
 	}
 	if c.Plot != "" {
-		if err := command.WriteFile("plot", c.Plot, func(w io.Writer) error { return drawTuned(w, t) }); err != nil {
+		if err := terminal.WriteFile("plot", c.Plot, func(w io.Writer) error { return drawTuned(w, t) }); err != nil {
 			return err
 		}
 	}
@@ -110,15 +110,15 @@ func (t *tuned) finish(ctx context.Context) error {
 			_, err := w.Write(t.rules.Text())
 			return err
 		}
-		if err := command.WriteFile("rules", c.Rules, write); err != nil {
+		if err := terminal.WriteFile("rules", c.Rules, write); err != nil {
 			return err
 		}
 	}
 	show := t.print
 	if c.JSON {
-		show = func(w io.Writer) error { return command.WriteJSON(w, t.object(), "") }
+		show = func(w io.Writer) error { return terminal.WriteJSON(w, t.object(), "") }
 	}
-	if err := show(command.NewWriter(ctx, t.std.Out)); err != nil {
+	if err := show(terminal.NewWriter(ctx, t.std.Out)); err != nil {
 		return err
 	}
 	return refusal
@@ -207,7 +207,7 @@ func doublings(lo, hi int) (all []int) {
 // tuned is a machine with its measured times and the rules that follow.
 type tuned struct {
 	cmd   *tuneCmd
-	std   command.Stdio
+	std   terminal.Stdio
 	start time.Time
 
 	link    crew.Link                      // the link that was measured

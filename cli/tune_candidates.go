@@ -10,7 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
@@ -48,7 +48,7 @@ func (t *tuned) timeCandidates(ctx context.Context) error {
 		cases = append(cases, grids[i].Cases()...)
 	}
 	slices.SortStableFunc(cases, func(a, b selection.Case) int { return b.Ranks - a.Ranks }) // the number of ranks of -p comes first
-	bar := command.NewProgress(t.std, len(cases), "candidates")
+	bar := terminal.NewProgress(t.std, len(cases), "candidates")
 	defer bar.Clear()
 	for _, c := range cases {
 		if bar.Advance(); time.Since(t.start) > t.cmd.Budget {
@@ -135,7 +135,7 @@ func (t *tuned) timeOne(ctx context.Context, of selection.Case, choice *grid.Cho
 			Algorithm: choice.Algorithm, Ranks: of.Ranks, Blocks: rowOf(of.Collective).Blocks(of.Ranks), Bytes: of.Bytes, Most: choice.Params.Chunk,
 		})
 	}
-	took, err := b.measure(ctx, t.std, &j, command.Progress{})
+	took, err := b.measure(ctx, t.std, &j, terminal.Progress{})
 	if err != nil {
 		return fit.Interval{}, err
 	}

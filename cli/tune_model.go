@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/sim"
 )
 
@@ -39,7 +39,7 @@ func (f *modelFlags) model() sim.LogGP {
 }
 
 // dropIdle removes the flags that have no effect with --from-model.
-func (c *tuneCmd) dropIdle(std command.Stdio) {
+func (c *tuneCmd) dropIdle(std terminal.Stdio) {
 	if !c.FromModel {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/sim/fit"
 )
 
@@ -206,7 +207,7 @@ func (t *tuned) refusal() error {
 		return nil
 	}
 	worst, _ := worstOf(t.misfits, "")
-	return command.Negative(fmt.Sprintf("no rules: %s not measured well enough; worst: %s, %v: %s; "+
+	return terminal.Negative(fmt.Sprintf("no rules: %s not measured well enough; worst: %s, %v: %s; "+
 		"measure again while the machine is idle, with a longer --budget, or leave sizes out with --size",
 		command.Count(len(t.misfits), "time"), worst.Quantity, byteSize(worst.Bytes), misfitWords(worst)))
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/cli/internal/probe"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim/fit"
 )
@@ -39,7 +39,7 @@ func (t *tuned) probe(ctx context.Context) error {
 }
 
 // bar returns a progress bar with a step for each size of messages.
-func (t *tuned) bar() command.Progress { return command.NewProgress(t.std, t.wanted, "messages") }
+func (t *tuned) bar() terminal.Progress { return terminal.NewProgress(t.std, t.wanted, "messages") }
 
 // prepare returns the session of the two ranks that measure.
 func (t *tuned) prepare(ctx context.Context, flags *runFlags) (*session, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
@@ -48,7 +48,7 @@ func finished(t *testing.T, measurement string, change func(*tuned)) (out, rules
 	file := filepath.Join(t.TempDir(), "rules.json")
 	of := &tuned{
 		cmd:  &tuneCmd{Iterations: 10, tuneFlags: tuneFlags{UpTo: 8, Precision: 0.05, Budget: time.Second, Rules: file}},
-		std:  command.Stdio{Out: &printed, Err: &printed, Getenv: func(string) string { return "" }},
+		std:  terminal.Stdio{Out: &printed, Err: &printed, Getenv: func(string) string { return "" }},
 		link: crew.Link{Transport: overTCP},
 	}
 	of.machine, of.samples = recorded(t, measurement)
@@ -70,7 +70,7 @@ func finished(t *testing.T, measurement string, change func(*tuned)) (out, rules
 // which times are off, by how much, and what to do. It writes no file and exits with 1.
 func TestTuneRefusesNoise(t *testing.T) {
 	out, rules, err := finished(t, "noisy", nil)
-	var no *command.NoError
+	var no *terminal.NoError
 	require.ErrorAs(t, err, &no, "exit code 1")
 	require.EqualError(t, err, "no rules: 17 times not measured well enough; worst: receiver, 256 B: uncertain by 163 % (allowed: 25 %); "+
 		"measure again while the machine is idle, with a longer --budget, or leave sizes out with --size")

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/schedule/selection/grid"
@@ -161,7 +161,7 @@ func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err erro
 	}
 	on := grid.OnModel(model, func(c selection.Case) ([]selection.Candidate, error) { return found[c], nil })
 	for i := range grids {
-		rules, err := command.Await(ctx, func() ([]selection.Rule, error) {
+		rules, err := terminal.Await(ctx, func() ([]selection.Rule, error) {
 			return grids[i].Rules(func(c selection.Case, near []grid.Choice) (grid.Cell, error) {
 				if _, timed := t.timed[c]; timed {
 					return grid.Cell{}, nil // its rules, if any, are the measured ones
@@ -195,9 +195,9 @@ func (t *tuned) compare(ctx context.Context, grids []grid.Grid, m sim.Model) (ma
 		}
 	}
 	slices.Reverse(cases) // the longest comes first, which balances the work of the cores
-	bar := command.NewProgress(t.std, len(cases), "model")
+	bar := terminal.NewProgress(t.std, len(cases), "model")
 	defer bar.Clear()
-	return command.Await(ctx, func() (map[selection.Case][]selection.Candidate, error) {
+	return terminal.Await(ctx, func() (map[selection.Case][]selection.Candidate, error) {
 		found, failed := make([][]selection.Candidate, len(cases)), make([]error, len(cases))
 		var next atomic.Int64
 		var workers sync.WaitGroup

@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
-
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )
@@ -37,7 +35,7 @@ every number of ranks. For a check that fails it prints a counterexample, and th
 
 Checks:
 
-` + command.Table(checks) + `
+` + terminal.Table(checks) + `
 For a schedule that folds, "tree" is a digest of the trees by which it folds contributions. Two
 schedules with the same digest compute the same bits.
 
@@ -60,7 +58,7 @@ func checkNames() []string {
 }
 
 // Run proves the schedules that the arguments name and prints the results.
-func (c *verifyCmd) Run(ctx context.Context, std command.Stdio) error {
+func (c *verifyCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	for _, name := range c.Check {
 		if err := oneOf("check", name, checkNames()); err != nil {
 			return err
@@ -93,7 +91,7 @@ func (c *verifyCmd) Run(ctx context.Context, std command.Stdio) error {
 	proved, failed, refused, applied := 0, 0, 0, false
 	var last *schedule.Refusal
 	for prove := range jobs.all(begin, c.Check) {
-		report, err := command.Await(ctx, prove)
+		report, err := terminal.Await(ctx, prove)
 		bar.Clear()
 		if refusal, ok := errors.AsType[*schedule.Refusal](err); ok && jobs.len() > 1 {
 			refused++
@@ -129,12 +127,12 @@ func (c *verifyCmd) Run(ctx context.Context, std command.Stdio) error {
 
 // progress returns a bar and a function to call before each check. The steps of the bar are the
 // schedules, or the checks of a single schedule.
-func (c *verifyCmd) progress(ctx context.Context, std command.Stdio, schedules int) (bar command.Progress, begin func(check string)) {
+func (c *verifyCmd) progress(ctx context.Context, std terminal.Stdio, schedules int) (bar terminal.Progress, begin func(check string)) {
 	if schedules > 1 {
-		return command.NewProgress(std, schedules, "proving"), func(string) {}
+		return terminal.NewProgress(std, schedules, "proving"), func(string) {}
 	}
 	steps := 3 + len(verify.Checks()) // building, what ranks have in common, the checks, and one more so that the bar is full only at the end
-	bar = command.NewProgress(std, steps, "building", progressbar.OptionThrottle(0), progressbar.OptionSetRenderBlankState(true))
+	bar = terminal.NewProgress(std, steps, "building")
 	return bar, func(check string) {
 		if ctx.Err() == nil { // after an interrupt the abandoned check may still run
 			bar.Begin("proving " + check)
@@ -150,9 +148,9 @@ func (c *verifyCmd) finish(out reportPrinter, failed, total int) error {
 	case failed == 0:
 		return nil
 	case total == 1:
-		return command.Negative("not verified")
+		return terminal.Negative("not verified")
 	}
-	return command.Negative(fmt.Sprintf("%d of %d schedules not verified", failed, total))
+	return terminal.Negative(fmt.Sprintf("%d of %d schedules not verified", failed, total))
 }
 
 // jobs returns the schedules to be proved.
@@ -179,7 +177,7 @@ func (c *verifyCmd) jobs(ctx context.Context, file io.Reader) (*jobs, error) {
 }
 
 // dropIdle removes the flags that have no effect on the algorithm.
-func (c *verifyCmd) dropIdle(std command.Stdio) {
+func (c *verifyCmd) dropIdle(std terminal.Stdio) {
 	c.Args.DropIdle(std)
 	if alg, err := source.Named(c.Source); err == nil && c.AllRoots && !source.Takes(&alg, "root") {
 		std.Idle("all-roots", source.NoRoot(alg.Collective))

@@ -6,12 +6,12 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // waitLog returns a log that prints to standard error what a process waits for while ranks or
 // members meet, one line for each message.
-func waitLog(std command.Stdio) *slog.Logger { return slog.New(waitHandler{std.Err}) }
+func waitLog(std terminal.Stdio) *slog.Logger { return slog.New(waitHandler{std.Err}) }
 
 // waitHandler writes the messages of warnings and errors, without level, time or attributes.
 type waitHandler struct{ w io.Writer }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // Answering is how a rank answers questions.
@@ -184,9 +183,9 @@ func (c *Comm) askOverlay() (core.Overlay, string, error) {
 	if asked.Name == "" {
 		of := c.caseOf(schedule.Anyreduce, 0)
 		of.Reproducible = false // an origin's questions always have the same tree
-		d, ok := c.rules().Of(of)
+		d, ok := c.cfg.source.decide(c.cfg.Rules, of)
 		if !ok { // rules that were made without questions do not forbid them
-			d, _ = selection.Builtin().Of(of)
+			d, _ = c.cfg.source.decide(nil, of)
 		}
 		asked.Name = d.Rule.Algorithm
 	}

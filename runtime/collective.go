@@ -128,7 +128,7 @@ func (c *Comm) chosen(collective string, n int, ordered bool) (chosen, error) {
 	}
 	of := c.caseOf(collective, n)
 	of.Ordered = ordered
-	d, ok := c.rules().Of(of)
+	d, ok := c.cfg.source.decide(c.cfg.Rules, of)
 	if !ok {
 		if ordered {
 			collective += " that folds in the order of the ranks, since the operation does not commute"
@@ -156,14 +156,6 @@ func rulesWords(r *selection.Rules) string {
 	return fmt.Sprintf("rules %016x", r.Digest())
 }
 
-// rules returns the rules that choose where Config names no algorithm.
-func (c *Comm) rules() *selection.Rules {
-	if c.cfg.Rules != nil {
-		return c.cfg.Rules
-	}
-	return selection.Builtin()
-}
-
 // caseOf returns the case that the rules decide for an operation of n bytes. It is the same at all
 // ranks.
 func (c *Comm) caseOf(collective string, n int) selection.Case {
@@ -179,7 +171,8 @@ func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
 		return ch.Params.Chunks
 	}
 	of := c.caseOf(row.Name, n)
-	return of.Chunks(ch.Name, row.Blocks(c.size), ch.Params.Hosts, ch.chunk, c.caps.Datagram)
+	a := c.cfg.source.named(ch.Name)
+	return of.Chunks(&a, row.Blocks(c.size), ch.Params.Hosts, ch.chunk, c.caps.Datagram)
 }
 
 // startAndWait starts an operation and waits for it.

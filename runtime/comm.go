@@ -72,12 +72,14 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 			return nil, fmt.Errorf("join: %w", err)
 		}
 	}
+	cfg.source = everything{}
 	return cfg.make(ctx, since, err)
 }
 
 // New makes the communicator of cfg.Transport's ranks, and takes nothing from the environment. A
-// program that calls New and not Join does not carry launchers and their transports. cfg.Transport
-// must be set, and cfg.Network must not. New owns the transport, and tells the other ranks of an
+// program that calls New and not Join carries neither launchers and their transports, nor
+// rules, nor other algorithms than those of its catalog. cfg.Transport and cfg.Catalog must be set,
+// and cfg.Network and cfg.Rules must not. New owns the transport, and tells the other ranks of an
 // error, as Join does.
 func New(ctx context.Context, cfg Config) (*Comm, error) {
 	if cfg.Transport == nil {
@@ -87,9 +89,16 @@ func New(ctx context.Context, cfg Config) (*Comm, error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if err == nil && cfg.Network != nil {
+	switch {
+	case err != nil:
+	case cfg.Network != nil:
 		err = fmt.Errorf("%w: Config.Network: only Join makes schedules for networks", ErrInput)
+	case cfg.Rules != nil:
+		err = fmt.Errorf("%w: Config.Rules: only Join uses rules", ErrInput)
+	case cfg.Catalog == nil:
+		err = fmt.Errorf("%w: Config.Catalog: New needs one", ErrInput)
 	}
+	cfg.source = catalog(cfg.Catalog)
 	return cfg.make(ctx, clock.OrSystem(cfg.Clock).Now(), err)
 }
 
@@ -124,7 +133,7 @@ func first(cfg Config) (*Comm, error) {
 // abstain tells the other ranks why this one has no communicator: it makes one with the defaults,
 // fails it and closes it.
 func abstain(cfg *Config, why error) {
-	c, err := first(Config{Transport: cfg.Transport, Epoch: cfg.Epoch, Clock: cfg.Clock})
+	c, err := first(Config{Transport: cfg.Transport, Epoch: cfg.Epoch, Clock: cfg.Clock, source: cfg.source})
 	if err != nil { // the others see that this rank has gone
 		_ = cfg.Transport.Close(false, 0)
 		return
@@ -145,7 +154,7 @@ func (c *Comm) prepare(spread bool) error {
 	if n := c.cfg.Network; n != nil && len(n.Ranks) != c.size {
 		return fmt.Errorf("%w: Config.Network: it has %d ranks, and there are %d", ErrInput, len(n.Ranks), c.size)
 	}
-	c.plans = plans{rank: c.rank, size: c.size, rules: rulesWords(c.cfg.Rules), opens: c.opens(), rows: ir.Collectives()}
+	c.plans = plans{rank: c.rank, size: c.size, rules: rulesWords(c.cfg.Rules), opens: c.opens(), rows: ir.Collectives(), source: c.cfg.source}
 	c.plans.recent = make([]recent, len(c.plans.rows)<<recentBits)
 	if c.window != nil {
 		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
@@ -199,7 +208,7 @@ func (c *Comm) checkNamed() error {
 			continue
 		}
 		a.Params.Ranks, a.Params.Root = c.size, 0
-		if _, err := schedule.New(a.Name, a.Params); err != nil {
+		if _, err := c.cfg.source.spec(a.Name, a.Params); err != nil {
 			return fmt.Errorf("%w: Config.Algorithms: %s: %w", ErrInput, collective, err)
 		}
 	}

@@ -96,6 +96,13 @@ type Config struct {
 	Network *network.Network
 	// elsewhere is Rules without those of the network: for communicators of other ranks.
 	elsewhere *selection.Rules
+	// Catalog lists the algorithms of a communicator of New. The first one of a collective runs
+	// unless Algorithms names another. It needs anycast and anyreduce for rootless messages and
+	// questions, which every communicator can carry; see [schedule.Broadcasts]. Communicators of
+	// Join can run all algorithms.
+	Catalog []schedule.Algorithm
+
+	source source
 
 	// Reproducible makes collectives that fold give the same bits for any length, number of chunks,
 	// position in the vector, transport, placement on hosts and loss: for each collective and

@@ -5,7 +5,6 @@ import (
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // Blocks with lengths of their own, as in MPI's v-forms. Lengths change where blocks lie, not the
@@ -117,7 +116,7 @@ func (c *Comm) chooseDirect(k kind, root int) (*plan, error) {
 	case c.cfg.Algorithms[row.Name].Name != "":
 		return nil, c.relayed(k, p)
 	}
-	for _, a := range schedule.Algorithms() {
+	for _, a := range c.cfg.source.algorithms() {
 		if a.Collective != row.Name {
 			continue
 		}

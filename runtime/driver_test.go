@@ -36,7 +36,7 @@ func (s *sent) Put(_ int, f *wire.Frame) {
 func still(t testing.TB, tr *sent, cfg Config) *Comm { return stillOn(t, tr, cfg) }
 
 func stillOn(t testing.TB, tr wire.Transport, cfg Config) *Comm {
-	cfg.Transport = tr
+	cfg.Transport, cfg.source = tr, everything{}
 	cfg.fill()
 	d := newDriver(&cfg)
 	c := &Comm{drv: d, cfg: cfg, caps: tr.Caps(), rank: tr.Rank(), size: tr.Size()}

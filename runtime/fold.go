@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // Fold folds the contributions of ranks, in a collective that folds. Its Kernel computes dst[i]
@@ -31,7 +30,7 @@ func (c *Comm) servesFold(k kind, p *plan, f form) error {
 	if f.ordered && !p.ordered {
 		return fmt.Errorf("%w: %s: %s does not commute, and %s does not fold in the order of the ranks", ErrInput, name, f.fold, p.Name)
 	}
-	if want := selection.Tree(name); c.cfg.Reproducible && p.tree != want {
+	if want := c.cfg.source.tree(name); c.cfg.Reproducible && p.tree != want {
 		return fmt.Errorf("%w: %s: Config.Reproducible demands the tree %q, and %s folds by another one", ErrInput, name, want, p.Name)
 	}
 	return nil

@@ -88,6 +88,8 @@ type plans struct {
 	kept       map[planKey]*plan
 	order      []planKey // the keys in the order in which they were compiled
 	weight     int       // sum of the plans' weights
+
+	source source
 }
 
 // last returns the place of the last operation with this kind, block length n and root, unless an
@@ -144,7 +146,7 @@ func weigh(p *ir.Program, chunks int) int {
 func (ps *plans) compile(key planKey) (*plan, error) {
 	params := key.algorithm.Params
 	params.Ranks, params.Root, params.Chunks = ps.size, key.root, key.chunks
-	spec, err := schedule.New(key.algorithm.Name, params)
+	spec, err := ps.source.spec(key.algorithm.Name, params)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}

@@ -163,7 +163,7 @@ func (mail) met(c *Comm) bool {
 func (cfg *Config) overlay(alg Algorithm, size int) (overlay schedule.Overlay, multicasts bool, agreed string, err error) {
 	params := alg.Params
 	params.Ranks, params.Root, params.Chunks = size, 0, 0
-	spec, err := schedule.New(alg.Name, params)
+	spec, err := cfg.source.spec(alg.Name, params)
 	if err != nil {
 		return nil, false, "", fmt.Errorf("%w: %w", ErrInput, err)
 	}

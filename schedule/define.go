@@ -73,7 +73,7 @@ func Register(d Definition) error {
 	a := Algorithm{
 		Name: d.Name, Collective: d.Collective, Summary: d.Summary, Messages: d.Messages,
 		Params: slices.Clone(d.Params), Paper: d.Paper, RankOrder: d.RankOrder,
-		relays: true, build: d.Build, unlisted: d.Unlisted, chunks: d.Chunks,
+		relays: true, build: d.Build, makes: (*Spec).buildSchedule, unlisted: d.Unlisted, chunks: d.Chunks,
 	}
 	if !d.Unverified {
 		a.prove = verify.Prove

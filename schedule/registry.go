@@ -66,6 +66,7 @@ type Algorithm struct {
 
 	// build writes the schedule of all ranks, in place of all functions above: see [Register].
 	build func(*build.Builder)
+	makes func(*Spec) (*ir.Schedule, error) // calls build; only Register sets it, so that other programs do not link package build
 	// prove proves a schedule before its first use; nil: our tests have proved it. Only Register sets
 	// it, so that programs without algorithms of their own do not link package verify.
 	prove    func(*ir.Schedule) (verify.Terms, error)
@@ -85,6 +86,13 @@ func Algorithms() []Algorithm {
 	return slices.DeleteFunc(slices.Clone(registry()), func(a Algorithm) bool { return a.unlisted })
 }
 
+// Broadcasts returns the algorithms of communicators that only broadcast: along a chain, by default,
+// or by acknowledged multicasts. With them are those that every communicator needs: a barrier, and
+// trees for rootless messages and for questions.
+func Broadcasts() []Algorithm {
+	return []Algorithm{chain(), mcastAckTree(), dissemination(), skipRingAlgorithm(), anyreduceSkipRing()}
+}
+
 // registry returns the list, which callers must not change.
 func registry() []Algorithm {
 	if all := registered.Load(); all != nil {
@@ -93,8 +101,20 @@ func registry() []Algorithm {
 	return builtIn()
 }
 
+// ours is the list of builtIn. It is not the result of a sync.OnceValue, whose initialization would
+// put all algorithms into every program.
+var ours struct {
+	once sync.Once
+	list []Algorithm
+}
+
 // builtIn returns the list without the algorithms of Register. It makes the list once.
-var builtIn = sync.OnceValue(func() []Algorithm {
+func builtIn() []Algorithm {
+	ours.once.Do(func() { ours.list = makeBuiltIn() })
+	return ours.list
+}
+
+func makeBuiltIn() []Algorithm {
 	return []Algorithm{
 		linear(),
 		binomial(),
@@ -152,7 +172,7 @@ var builtIn = sync.OnceValue(func() []Algorithm {
 		anyreduceSkipRing(),
 		anyreduceCirculant(),
 	}
-})
+}
 
 // TreeOfDoubling is the tree of allreduce/doubling (see [Algorithm].Tree). Algorithms that fold it
 // give the same bits for every operation.

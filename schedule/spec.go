@@ -37,6 +37,10 @@ func New(name string, p Params) (*Spec, error) {
 	return newSpec(alg, p)
 }
 
+// Of returns algorithm a with parameters p, as New does for the algorithm's name. A program that calls
+// Of and not New carries only the algorithms that it names.
+func Of(a Algorithm, p Params) (*Spec, error) { return newSpec(a, p) }
+
 // newSpec returns an algorithm, which need not be in the registry, with parameters p.
 func newSpec(alg Algorithm, p Params) (*Spec, error) {
 	if err := p.check(&alg); err != nil {
@@ -49,7 +53,7 @@ func newSpec(alg Algorithm, p Params) (*Spec, error) {
 	}
 	if alg.build != nil {
 		var err error
-		if s.built, err = s.buildSchedule(); err != nil {
+		if s.built, err = alg.makes(s); err != nil {
 			return nil, err
 		}
 	}

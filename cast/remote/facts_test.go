@@ -14,8 +14,8 @@ import (
 
 // choose decides whether a host gets a copy, has the program, or cannot run it.
 func TestChoose(t *testing.T) {
-	const ours, theirs = "schedgen v1.0.0, go1.26", "schedgen v0.9.0, go1.26"
-	has := func(sum, version string) []Installed { return []Installed{{"schedgen", sum, version}} }
+	const ours, theirs = "schedcast v1.0.0, go1.26", "schedcast v0.9.0, go1.26"
+	has := func(sum, version string) []Installed { return []Installed{{"schedcast", sum, version}} }
 	for _, c := range []struct {
 		what    string
 		facts   Facts
@@ -25,25 +25,22 @@ func TestChoose(t *testing.T) {
 	}{
 		{"the same file", Facts{System: "Linux", Machine: "x86_64", Installed: has("aa", "")}, ours, "aa", ""},
 		{"the same file on what is not known", Facts{System: "Plan9", Machine: "vax", Installed: has("aa", "")}, ours, "aa", ""},
-		{"the receiver", Facts{System: "Linux", Machine: "x86_64", Installed: []Installed{{"schedgen-receive", "rr", ""}}}, ours, "rr", ""},
-		{"the receiver's file under another name", Facts{System: "Linux", Machine: "x86_64", Installed: has("rr", "")}, ours, "rr+", ""},
-		{"none", Facts{System: "Linux", Machine: "x86_64"}, ours, "rr+", ""},
-		{"none, on a machine with a receiver of its own", Facts{System: "Linux", Machine: "aarch64"}, ours, "64+", ""},
-		{"another build of the same version", Facts{System: "Linux", Machine: "x86_64", Installed: has("bb", ours)}, ours, "rr+", ""},
+		{"none", Facts{System: "Linux", Machine: "x86_64"}, ours, "aa+", ""},
+		{"none, on a machine with a program of its own", Facts{System: "Linux", Machine: "aarch64"}, ours, "64+", ""},
+		{"the program of a machine of its own", Facts{System: "Linux", Machine: "aarch64", Installed: has("64", "")}, ours, "64", ""},
+		{"another build of the same version", Facts{System: "Linux", Machine: "x86_64", Installed: has("bb", ours)}, ours, "aa+", ""},
 		{"the same version for another machine", Facts{System: "Linux", Machine: "s390x", Installed: has("bb", ours)}, ours, "aa", ""},
 		{"another version for another machine", Facts{System: "Linux", Machine: "s390x", Installed: has("bb", theirs)}, ours, "",
-			`the host is Linux s390x, but this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there in place of "schedgen v0.9.0, go1.26"`},
+			`the host is Linux s390x, but this schedcast is for linux/amd64: install "schedcast v1.0.0, go1.26" there in place of "schedcast v0.9.0, go1.26"`},
 		{"none for another system", Facts{System: "Darwin", Machine: "x86_64"}, ours, "",
-			`the host is Darwin x86_64, but this schedgen is for linux/amd64: install "schedgen v1.0.0, go1.26" there`},
+			`the host is Darwin x86_64, but this schedcast is for linux/amd64: install "schedcast v1.0.0, go1.26" there`},
 		{"a version that says nothing", Facts{System: "Darwin", Machine: "arm64", Installed: has("bb", "")}, "", "",
-			"the host is Darwin arm64, but this schedgen is for linux/amd64: install the same release of schedgen here and there"},
+			"the host is Darwin arm64, but this schedcast is for linux/amd64: install the same release of schedcast here and there"},
 	} {
 		p := &Programs{All: []*Program{
-			{Name: "schedgen-receive", Version: c.version, sum: "rr", system: "linux", kind: "amd64"},
-			{Name: "schedgen-receive", Version: c.version, sum: "64", system: "linux", kind: "arm64"},
-			{Name: "schedgen", Version: c.version, sum: "aa", system: "linux", kind: "amd64"},
+			{Name: "schedcast", Version: c.version, sum: "aa", system: "linux", kind: "amd64"},
+			{Name: "schedcast", Version: c.version, sum: "64", system: "linux", kind: "arm64"},
 		}}
-		require.Equal(t, "schedgen-receive schedgen", p.names())
 		program, copies, err := p.choose(&c.facts)
 		if c.err != "" {
 			require.EqualError(t, err, c.err, c.what)
@@ -74,12 +71,12 @@ func FuzzFacts(f *testing.F) {
 }
 
 func TestFacts(t *testing.T) {
-	const text = "Welcome!\nno newline\nschedgen-remote 2\nsystem Linux\nmachine x86_64\nclient 10.0.0.1\nserver 10.0.0.2\npacker gzip\nfetcher bash\ninstalled schedgen aa schedgen v1, go1\nend\nmore"
+	const text = "Welcome!\nno newline\nschedgen-remote 2\nsystem Linux\nmachine x86_64\nclient 10.0.0.1\nserver 10.0.0.2\npacker gzip\nfetcher bash\ninstalled schedcast aa schedcast v1, go1\nend\nmore"
 	r := bufio.NewReaderSize(strings.NewReader(text), maxLine)
 	facts, noise, err := readFacts(r)
 	require.NoError(t, err)
 	require.Empty(t, noise)
-	require.Equal(t, Facts{"Linux", "x86_64", "10.0.0.1", "10.0.0.2", "gzip", "bash", []Installed{{"schedgen", "aa", "schedgen v1, go1"}}}, facts)
+	require.Equal(t, Facts{"Linux", "x86_64", "10.0.0.1", "10.0.0.2", "gzip", "bash", []Installed{{"schedcast", "aa", "schedcast v1, go1"}}}, facts)
 	rest, err := r.ReadString('\n')
 	require.Error(t, err)
 	require.Equal(t, "more", rest)

@@ -1,19 +1,16 @@
 package remote
 
 import (
+	"compress/gzip"
 	"crypto/sha256"
-	"debug/buildinfo"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	goruntime "runtime"
-	"slices"
 	"strings"
 	"sync"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // Program is a file that can run on hosts.
@@ -44,21 +41,9 @@ func Self(name, version string) (*Program, error) {
 	return newProgram(path, name, version, goruntime.GOOS, goruntime.GOARCH)
 }
 
-// ReadProgram returns the program in a file, which Go must have built. The caller must Close it.
-func ReadProgram(path, name, version string) (*Program, error) {
-	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read a program: %w", err)
-	}
-	var system, kind string
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "GOOS":
-			system = s.Value
-		case "GOARCH":
-			kind = s.Value
-		}
-	}
+// Other returns the program in a file that is for the given GOOS and GOARCH. The caller must Close
+// it.
+func Other(path, name, version, system, kind string) (*Program, error) {
 	return newProgram(path, name, version, system, kind)
 }
 
@@ -94,11 +79,12 @@ func (p *Program) CopyBytes() (int64, error) {
 // room returns the space in KiB that a host needs for a copy, packed and unpacked.
 func (p *Program) room() int64 { return (p.size + p.packedSize + 1<<20) >> 10 }
 
-// Programs are equivalent programs for hosts. A host that has one of them installed runs it.
-// Another host gets a copy of the first that fits its architecture.
+// Programs are builds of one program for hosts, of which the first is for hosts like this one. A host
+// that has one of them installed runs it. Another host gets a copy of the first that fits its
+// architecture.
 type Programs struct {
-	Args []string // arguments of the program, followed by the directory of the copy, or "" if it is installed
-	All  []*Program
+	Args []string   // arguments of the program, followed by the directory of the copy, or "" if it is installed
+	All  []*Program // not empty; all have the same Name
 }
 
 // Close closes all programs.
@@ -108,17 +94,6 @@ func (p *Programs) Close() error {
 		err = errors.Join(err, each.Close())
 	}
 	return err
-}
-
-// names returns the names of the programs without duplicates.
-func (p *Programs) names() string {
-	var names []string
-	for _, each := range p.All {
-		if !slices.Contains(names, each.Name) {
-			names = append(names, each.Name)
-		}
-	}
-	return strings.Join(names, " ")
 }
 
 // choose returns the program that the host has installed, or that it gets as a copy (copies is
@@ -149,7 +124,7 @@ func (p *Programs) choose(f *Facts) (program *Program, copies bool, err error) {
 
 // unfit returns the error for a host that no program fits.
 func (p *Programs) unfit(f *Facts) error {
-	own := p.All[len(p.All)-1]
+	own := p.All[0]
 	err := fmt.Errorf("the host is %s %s, but this %s is for %s/%s", f.System, f.Machine, own.Name, own.system, own.kind)
 	if own.Version == "" {
 		return fmt.Errorf("%w: install the same release of %s here and there", err, own.Name)
@@ -202,7 +177,7 @@ func packFile(path string) (packed *os.File, size int64, sum string, err error) 
 		return nil, 0, "", err
 	}
 	h := sha256.New()
-	z, err := gzip.NewWriterLevel(io.MultiWriter(out, h), gzip.DefaultCompression)
+	z, err := gzip.NewWriterLevel(io.MultiWriter(out, h), gzip.BestCompression)
 	if err != nil {
 		return nil, 0, "", err
 	}

@@ -1,5 +1,5 @@
 {
-names=$1
+name=$1
 shift
 dir=
 trap '[ -z "$dir" ] || rm -rf "$dir"' EXIT
@@ -43,12 +43,10 @@ fi
 # The first line ends what a login script may have printed.
 printf '\nschedgen-remote 2\nsystem %s\nmachine %s\nclient %s\nserver %s\npacker %s\nfetcher %s\n' \
 	"$(uname -s)" "$(uname -m)" "${SSH_CONNECTION%% *}" "$(third ${SSH_CONNECTION:-'' '' ''})" "$packer" "$fetcher"
-for name in $names; do
-	program=$(lookup "$name")
-	if [ -n "$program" ]; then
-		printf 'installed %s %s %s\n' "$name" "$(digest <"$program")" "$("$program" --version 2>/dev/null </dev/null | head -n 1)"
-	fi
-done
+program=$(lookup "$name")
+if [ -n "$program" ]; then
+	printf 'installed %s %s %s\n' "$name" "$(digest <"$program")" "$("$program" --version 2>/dev/null </dev/null | head -n 1)"
+fi
 printf 'end\n'
 
 # roomy reports whether a directory has so many KiB left, as far as that is known.

@@ -135,7 +135,7 @@ func (s *Session) start(cmd *exec.Cmd) (err error) {
 // meet sends the script and reads the facts that it prints.
 func (s *Session) meet() error {
 	defer s.watch.stop()
-	_, written := io.WriteString(s.in, scriptFor(s.programs.names(), s.programs.Args))
+	_, written := io.WriteString(s.in, scriptFor(s.programs.All[0].Name, s.programs.Args))
 	if written != nil && !ended(written) {
 		return written
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/command/commandtest"
-	"github.com/schedgen/schedgen/internal/command/complete"
 	"github.com/schedgen/schedgen/internal/heavy"
 )
 
@@ -77,8 +77,8 @@ func TestKindsOfCompletionAreKnown(t *testing.T) {
 		if flag, isFlag := v.(*kong.Flag); isFlag {
 			value, ok = flag.Value, true
 		}
-		if ok && value.Tag.Has(complete.Tag) {
-			for kind := range strings.SplitSeq(value.Tag.Get(complete.Tag), ",") {
+		if ok && value.Tag.Has(command.CompleteTag) {
+			for kind := range strings.SplitSeq(value.Tag.Get(command.CompleteTag), ",") {
 				require.True(t, schedlab.Sources[kind] != nil || kind == "file" || kind == "directory" || kind == "verb", kind)
 			}
 		}

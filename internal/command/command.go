@@ -1,32 +1,21 @@
 // Package command is what the commands of this module share: it parses command lines with kong, and
-// has the verbs and flags about the command itself, the exit codes, progress and output files.
+// has the verbs and flags about the command itself.
 package command
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/internal/command/complete"
 	"github.com/schedgen/schedgen/internal/command/manpage"
-)
-
-// The exit codes.
-const (
-	Good        = 0
-	No          = 1 // the answer is no: not verified, data wrong; or a run has failed
-	Bad         = 2 // bad input: flags, names, files
-	Interrupted = 130
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Program is a command.
@@ -53,35 +42,15 @@ type Program struct {
 	Sections  func() []manpage.Section     // sections of the manual page that follow the verbs
 }
 
-// Main runs the command line of this process, without the program's name, and returns the exit
-// code. The first interrupt ends the context of the verb, and the second one the process.
+// Main runs the command line of this process, without the program's name, as [terminal.Main] does.
 func (p *Program) Main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return p.Run(ctx, args, Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv})
+	return terminal.Main(p.Name, func(ctx context.Context, std terminal.Stdio) error { return p.parseAndRun(ctx, args, std) })
 }
 
 // Run runs a command line and returns the exit code. It reads and writes through std alone.
-func (p *Program) Run(ctx context.Context, args []string, std Stdio) int {
-	std.name = p.Name
-	err := p.parseAndRun(ctx, args, std)
-	switch {
-	case err == nil:
-		return Good
-	case ctx.Err() != nil:
-		fmt.Fprintf(std.Err, "%s: interrupted\n", p.Name)
-		return Interrupted
-	}
-	var exit *ExitError
-	if errors.As(err, &exit) {
-		return exit.Code
-	}
-	fmt.Fprintf(std.Err, "%s: %v\n", p.Name, err)
-	var no *NoError
-	if errors.As(err, &no) {
-		return No
-	}
-	return Bad
+func (p *Program) Run(ctx context.Context, args []string, std terminal.Stdio) int {
+	std.Program = p.Name
+	return terminal.Run(ctx, std, func(ctx context.Context, std terminal.Stdio) error { return p.parseAndRun(ctx, args, std) })
 }
 
 // About has the flags of every verb, and the verbs, that are about the command itself.
@@ -135,17 +104,15 @@ func (p *Program) Grammar(args []string) any {
 	return p.Verbs(nil)
 }
 
-const exitCodes = "Exit codes: 0 good, 1 the answer is no or a run has failed, 2 bad input, 130 interrupted."
-
 // Parser returns the parser of a command line with the given grammar. It calls exit after a flag
 // such as --help, which does the whole work of the command.
-func (p *Program) Parser(grammar any, std Stdio, exit func(int)) (*kong.Kong, error) {
+func (p *Program) Parser(grammar any, std terminal.Stdio, exit func(int)) (*kong.Kong, error) {
 	style := new(helpStyle)
 	parser, err := kong.New(grammar,
 		kong.Help(style.print),
 		kong.Bind(style, p),
 		kong.Name(p.Name),
-		kong.Description(p.Description+"\n\n"+exitCodes),
+		kong.Description(p.Description+"\n\n"+terminal.ExitCodes),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.ExplicitGroups(append(slices.Clone(p.Groups), kong.Group{Key: "about", Title: "About " + p.Name + ":"})),
 		kong.Writers(std.Out, std.Err),
@@ -180,7 +147,7 @@ func (p *Program) variable(name string) string {
 	return "${" + name + "}" // kong's, or its error
 }
 
-func (p *Program) parseAndRun(ctx context.Context, args []string, std Stdio) error {
+func (p *Program) parseAndRun(ctx context.Context, args []string, std terminal.Stdio) error {
 	if p.Rewrite != nil {
 		args = p.Rewrite(args)
 	}
@@ -203,9 +170,9 @@ func (p *Program) parseAndRun(ctx context.Context, args []string, std Stdio) err
 	if at := parsed.Selected(); at == nil || !at.Tag.Has("computes") {
 		return parsed.Run(std)
 	}
-	std, stop := std.withWork()
+	std, stop := std.WithWork()
 	defer stop()
-	_, err = Await(ctx, func() (any, error) { return nil, parsed.Run(std) })
+	_, err = terminal.Await(ctx, func() (any, error) { return nil, parsed.Run(std) })
 	return err
 }
 
@@ -215,7 +182,7 @@ func (p *Program) inWhole(args []string, err error) error {
 	if !strings.HasPrefix(err.Error(), "unknown flag") {
 		return err
 	}
-	parser, failed := p.Parser(p.Verbs(nil), Stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	parser, failed := p.Parser(p.Verbs(nil), terminal.Stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 	if failed != nil {
 		return err
 	}

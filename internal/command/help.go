@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 // expertTag is the key of the field tag of flags for experts, which --help leaves out.
@@ -87,49 +88,14 @@ func (c *helpCmd) Run(app *kong.Kong, style *helpStyle) error {
 	return ctx.PrintUsage(false)
 }
 
-// HelpWidth is the width of the tables in help texts. Kong indents them by two more columns.
-const HelpWidth = 76
-
-// Table lays out rows of a word and its meaning. The rows are indented, so that kong does not
-// reflow them.
-func Table(rows [][2]string) string {
-	widest := 0
-	for _, row := range rows {
-		widest = max(widest, utf8.RuneCountInString(row[0]))
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		fmt.Fprintf(&b, "  %-*s  %s\n", widest, row[0], Hanging(row[1], widest+4, HelpWidth))
-	}
-	return b.String()
-}
+// Count spells a number of things, such as "1 rank" or "2 ranks".
+func Count(n int, thing string) string { return words.Count(int64(n), thing, thing+"s") }
 
 // Heads returns the first words of the rows.
 func Heads(rows [][2]string) []string {
-	var words []string
+	var heads []string
 	for _, row := range rows {
-		words = append(words, row[0])
+		heads = append(heads, row[0])
 	}
-	return words
-}
-
-// Hanging breaks text into lines that start at column indent.
-func Hanging(text string, indent, width int) string {
-	var b strings.Builder
-	at := indent
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case at+1+n > width:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			at = indent
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += n
-	}
-	return b.String()
+	return heads
 }

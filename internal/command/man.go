@@ -1,13 +1,12 @@
 package command
 
 import (
-	"cmp"
 	"runtime/debug"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/internal/command/manpage"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/version"
 )
 
@@ -16,28 +15,17 @@ type manCmd struct{}
 
 // Help is the long help text.
 func (manCmd) Help() string {
-	return `To read the page, and to install it where man finds it:
-
-  ${program} man | man -l -
-  ${program} man > ~/.local/share/man/man1/${program}.1`
+	return manpage.Help("${program}")
 }
 
 // Run prints the manual page.
-func (manCmd) Run(app *kong.Kong, p *Program, std Stdio) error {
-	return manpage.Write(std.Out, app.Model, p.ManPage(BuildInfo()))
+func (manCmd) Run(app *kong.Kong, p *Program, std terminal.Stdio) error {
+	return manpage.Write(std.Out, Syntax(app.Model), p.ManPage(version.Build()))
 }
 
-// ManPage returns the parts of the manual page that are not the help of a verb. Its date is the
-// revision's date, so that the same source makes the same page.
+// ManPage returns the parts of the manual page that are not the help of a verb.
 func (p *Program) ManPage(info *debug.BuildInfo) manpage.Page {
-	date, _, _ := strings.Cut(version.Setting(info, "vcs.time"), "T")
-	page := manpage.Page{
-		Description: p.Description,
-
-		Summary: p.Summary,
-		Version: "schedgen " + cmp.Or(info.Main.Version, "(devel)"),
-		Date:    date,
-	}
+	page := manpage.Page{Description: p.Description, Summary: p.Summary, Build: info}
 	if p.Sections != nil {
 		page.Sections = p.Sections()
 	}

@@ -1,7 +1,7 @@
 package source
 
 import (
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -13,7 +13,7 @@ func NoMessage(collective string) string { return words.WithArticle(collective) 
 func NoRoot(collective string) string { return words.WithArticle(collective) + " has no root" }
 
 // DropIdle removes the flags that have no effect on a collective, and prints a line for each.
-func (f *Flags) DropIdle(collective string, std command.Stdio) {
+func (f *Flags) DropIdle(collective string, std terminal.Stdio) {
 	row, _ := ir.CollectiveNamed(collective)
 	for _, flag := range []struct {
 		name   string

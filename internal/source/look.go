@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Looked is an open file whose form is known.
@@ -18,8 +18,8 @@ type Looked struct {
 }
 
 // OpenSniffed opens the file that the source names and finds its form.
-func (a *Args) OpenSniffed(ctx context.Context, std command.Stdio) (Looked, error) {
-	return command.Await(ctx, func() (Looked, error) {
+func (a *Args) OpenSniffed(ctx context.Context, std terminal.Stdio) (Looked, error) {
+	return terminal.Await(ctx, func() (Looked, error) {
 		file, err := a.Open(std)
 		if err != nil {
 			return Looked{}, err

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -34,9 +34,9 @@ type Args struct {
 }
 
 // Load returns the one schedule that the arguments name.
-func (a *Args) Load(ctx context.Context, std command.Stdio) (*ir.Schedule, error) {
+func (a *Args) Load(ctx context.Context, std terminal.Stdio) (*ir.Schedule, error) {
 	if a.IsFile() {
-		in, err := command.Await(ctx, func() (io.ReadCloser, error) { return a.Open(std) })
+		in, err := terminal.Await(ctx, func() (io.ReadCloser, error) { return a.Open(std) })
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func (a *Args) Load(ctx context.Context, std command.Stdio) (*ir.Schedule, error
 		return nil, err
 	}
 	std.Does("building " + a.Source)
-	return command.Await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
+	return terminal.Await(ctx, func() (*ir.Schedule, error) { return spec.Schedule(), nil })
 }
 
 // OwnRoot says that a schedule of a file can have no other root than its own.
@@ -61,7 +61,7 @@ func OwnRoot(file string, h *ir.Header) string {
 }
 
 // Spec returns the algorithm that the arguments name.
-func (a *Args) Spec(std command.Stdio) (*schedule.Spec, error) {
+func (a *Args) Spec(std terminal.Stdio) (*schedule.Spec, error) {
 	a.DropIdle(std)
 	p, err := a.Params(a.Source)
 	if err != nil {
@@ -77,7 +77,7 @@ func (a *Args) Spec(std command.Stdio) (*schedule.Spec, error) {
 }
 
 // DropIdle removes the flags that have no effect on the algorithm.
-func (a *Args) DropIdle(std command.Stdio) {
+func (a *Args) DropIdle(std terminal.Stdio) {
 	if alg, err := Named(a.Source); err == nil {
 		a.Flags.DropIdle(alg.Collective, std)
 	}
@@ -131,12 +131,12 @@ func (a *Args) meansAlgorithm() bool {
 }
 
 // Open opens the file that the source names. It may block on a pipe.
-func (a *Args) Open(std command.Stdio) (io.ReadCloser, error) {
+func (a *Args) Open(std terminal.Stdio) (io.ReadCloser, error) {
 	if a.Source == "-" {
-		if command.IsTerminal(std.In) {
+		if terminal.IsTerminal(std.In) {
 			std.Note("reading a schedule from the terminal; Ctrl-D ends it")
 		}
-		return io.NopCloser(&command.UntilEOF{Reader: std.In}), nil
+		return io.NopCloser(&terminal.UntilEOF{Reader: std.In}), nil
 	}
 	if form := a.writtenOnly(); form != "" {
 		return nil, fmt.Errorf("%s: format %s cannot be read back; text and json can", a.Source, form)
@@ -175,7 +175,7 @@ func (a *Args) Read(ctx context.Context, in io.Reader) (*ir.Schedule, error) {
 	if flags := a.List(); len(flags) > 0 {
 		return nil, fmt.Errorf("--%s: %s has its own parameters", flags[0].Name, a.Source)
 	}
-	return command.Await(ctx, func() (*ir.Schedule, error) { return parse(in, name) })
+	return terminal.Await(ctx, func() (*ir.Schedule, error) { return parse(in, name) })
 }
 
 // parse reads a schedule. Its first bytes tell the form.

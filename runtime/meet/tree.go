@@ -1,7 +1,6 @@
 package meet
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 )
@@ -79,9 +78,12 @@ func (r *roster) lose(rank int, why string) {
 }
 
 // all returns the ranks that have come, in order, and clears the news.
-func (r *roster) all() []entry {
+func (r *roster) all() (all []entry) {
 	r.news = nil
-	return slices.SortedFunc(maps.Values(r.come), func(a, b entry) int { return cmp.Compare(a.rank, b.rank) })
+	for _, rank := range slices.Sorted(maps.Keys(r.come)) {
+		all = append(all, r.come[rank])
+	}
+	return all
 }
 
 // takeNews returns the news that still hold, and clears them.

@@ -116,7 +116,7 @@ func (r *Rule) checkAlgorithm() error {
 		return errors.New("params: the built-in rules have their own")
 	case r.Algorithm == Modelled && r.Params != Params{}:
 		return errors.New("params: the model chooses them")
-	case r.Algorithm == Modelled && candidates[r.Collective] == nil:
+	case r.Algorithm == Modelled && candidates()[r.Collective] == nil:
 		return fmt.Errorf("the model has no algorithm of %s", r.Collective)
 	case r.Algorithm == BuiltIn || r.Algorithm == Modelled:
 		return nil

@@ -52,7 +52,13 @@ const (
 
 // Chunks returns the number of chunks into which a message is cut. No chunk is longer than
 // MaxChunk. The symmetric broadcast cuts by the number of ranks, whatever Most says.
-func Chunks(m Message) int { return AtLeast(m.best(), m.Bytes) }
+func Chunks(m Message) int {
+	a, _ := schedule.Named(m.Algorithm)
+	return m.chunks(&a)
+}
+
+// chunks returns the number of chunks of a message by algorithm a, which m.Algorithm names.
+func (m *Message) chunks(a *schedule.Algorithm) int { return AtLeast(m.best(a), m.Bytes) }
 
 // AtLeast returns the smallest multiple of chunks with which no chunk of a message is longer than
 // MaxChunk, as far as a schedule can have so many chunks.
@@ -66,13 +72,13 @@ func AtLeast(chunks, bytes int) int {
 }
 
 // best returns the number of chunks with which the message takes the least time.
-func (m *Message) best() int {
-	if n, cut := m.folded(); n > 0 && cut {
+func (m *Message) best(a *schedule.Algorithm) int {
+	if n, cut := m.folded(a); n > 0 && cut {
 		return m.multiple(n)
 	} else if n > 0 {
 		return n
 	}
-	switch a, _ := schedule.Named(m.Algorithm); {
+	switch {
 	case a.Uncut():
 		return 1
 	case m.Algorithm == "bcast/symmetric":
@@ -83,7 +89,7 @@ func (m *Message) best() int {
 		return min(m.pieces(m.Most), max(1, ir.MaxChunks/max(m.Blocks, 1)))
 	case m.Blocks > 1:
 		return 1
-	case m.Memory && !schedule.Multicasts(m.Algorithm):
+	case m.Memory && !a.Multicasts():
 		return m.inMemory()
 	case m.Algorithm == "bcast/linear" && !m.Links:
 		return m.pieces(linearBytes)

@@ -45,11 +45,10 @@ func Tree(collective string) string {
 
 // folded returns the number of chunks into which a vector is cut that the algorithm folds, 0 if it
 // folds nothing. cut says that the vector may be cut further.
-func (m *Message) folded() (chunks int, cut bool) {
-	a, ok := schedule.Named(m.Algorithm)
+func (m *Message) folded(a *schedule.Algorithm) (chunks int, cut bool) {
 	row := a.Row()
 	switch {
-	case !ok || row.Inputs == nil:
+	case row.Inputs == nil:
 		return 0, false
 	case a.Uncut():
 		return 1, false

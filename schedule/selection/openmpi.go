@@ -3,7 +3,6 @@ package selection
 import (
 	"fmt"
 	"math/bits"
-	"sync"
 
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
@@ -16,8 +15,8 @@ var openMPICollectives = []string{
 	"neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw", "reduce_local",
 }
 
-// openMPIAlgorithms are the algorithms of Open MPI's component tuned, indexed by their numbers.
-var openMPIAlgorithms = sync.OnceValue(func() map[string][]string {
+// openMPIAlgorithms returns the algorithms of Open MPI's component tuned, indexed by their numbers.
+func openMPIAlgorithms() map[string][]string {
 	return map[string][]string{
 		schedule.Barrier: {"ignore", "linear", "double_ring", "recursive_doubling", "bruck", "two_proc", "tree"},
 		schedule.Bcast: {
@@ -29,7 +28,7 @@ var openMPIAlgorithms = sync.OnceValue(func() map[string][]string {
 		schedule.Gather:    {"ignore", "basic_linear", "binomial", "linear_sync"},
 		schedule.Scatter:   {"ignore", "basic_linear", "binomial", "linear_nb"},
 	}
-})
+}
 
 // equal is an algorithm of schedgen that sends the same messages between the same ranks as one of
 // Open MPI's.
@@ -45,8 +44,8 @@ type equal struct {
 // whole sends each message or block in one piece.
 var whole = Params{Chunks: 1}
 
-// equals maps algorithms of Open MPI to equal algorithms of schedgen. Missing ones have no equal.
-var equals = sync.OnceValue(func() map[string]map[string]equal {
+// equals returns a map of algorithms of Open MPI to equal algorithms of schedgen. Missing ones have no equal.
+func equals() map[string]map[string]equal {
 	return map[string]map[string]equal{
 		schedule.Bcast: {
 			"basic_linear": {name: "bcast/linear", params: whole},
@@ -90,7 +89,7 @@ var equals = sync.OnceValue(func() map[string]map[string]equal {
 			"linear_nb":    {name: "scatter/linear", params: whole},
 		},
 	}
-})
+}
 
 // tunedRule is a rule of Open MPI.
 type tunedRule struct {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
@@ -36,11 +37,22 @@ type candidate struct {
 const worthwhile = 0.9
 
 // candidates are the candidates of each collective, in the order in which they are tried.
-var candidates = map[string][]candidate{}
+//
+// They are not the result of a sync.OnceValue, whose initialization would put them into every program.
+func candidates() map[string][]candidate {
+	allCandidates.once.Do(func() { allCandidates.of = makeCandidates() })
+	return allCandidates.of
+}
 
-func init() {
+var allCandidates struct {
+	once sync.Once
+	of   map[string][]candidate
+}
+
+func makeCandidates() map[string][]candidate {
+	all := map[string][]candidate{}
 	add := func(collective, name string, params Params, time func(n *loggp, p int, bytes float64) float64) {
-		candidates[collective] = append(candidates[collective], candidate{Rule{
+		all[collective] = append(all[collective], candidate{Rule{
 			Collective: collective, Place: OneEach, Algorithm: collective + "/" + name, Params: params,
 			Reason: "one rank a host: the least time in the model of the network",
 		}, time})
@@ -117,11 +129,12 @@ func init() {
 		return n.rounds(p) * (n.exchange(1, 0) + early*n.wire(b) + n.fold(b))
 	})
 	add(schedule.Scan, "chain", Params{}, func(n *loggp, p int, b float64) float64 { return n.chain("scan/chain", p, b, n.fold(b)) })
+	return all
 }
 
 // Candidates returns the algorithms among which a Modelled rule for the collective chooses.
 func Candidates(collective string) (names []string) {
-	for _, of := range candidates[collective] {
+	for _, of := range candidates()[collective] {
 		if !slices.Contains(names, of.rule.Algorithm) {
 			names = append(names, of.rule.Algorithm)
 		}
@@ -137,7 +150,7 @@ func modelled(c *Case) (fastest *Rule) {
 		n = &networks[1]
 	}
 	least := math.Inf(1)
-	all := candidates[c.Collective]
+	all := candidates()[c.Collective]
 	for i := range all {
 		took := all[i].time(n, c.Ranks, float64(c.Bytes))
 		if (fastest == nil || took < worthwhile*least) && all[i].rule.serves(c) {
@@ -278,5 +291,5 @@ func share(p int) float64 { return float64(p-1) / float64(p) }
 
 // modelledServes reports whether a Modelled rule has a candidate that folds as the case demands.
 func modelledServes(c *Case) bool {
-	return slices.ContainsFunc(candidates[c.Collective], func(of candidate) bool { return of.rule.serves(c) })
+	return slices.ContainsFunc(candidates()[c.Collective], func(of candidate) bool { return of.rule.serves(c) })
 }

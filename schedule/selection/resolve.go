@@ -19,7 +19,8 @@ func (p *Params) In(algorithm string, c *Case, datagram int) (schedule.Params, e
 	if in.Chunks > 0 || !ok || !hasSizes(&row) {
 		return in, nil
 	}
-	in.Chunks = c.Chunks(algorithm, row.Blocks(c.Ranks), in.Hosts, p.Chunk, datagram)
+	a, _ := schedule.Named(algorithm)
+	in.Chunks = c.Chunks(&a, row.Blocks(c.Ranks), in.Hosts, p.Chunk, datagram)
 	return in, nil
 }
 
@@ -27,10 +28,10 @@ func (p *Params) In(algorithm string, c *Case, datagram int) (schedule.Params, e
 // [Message]. blocks is their number. hosts is the number of hosts if the algorithm runs between their
 // masters, else 0. most is the greatest length of a chunk, or 0. datagram is the payload of a
 // multicast in bytes.
-func (c *Case) Chunks(algorithm string, blocks, hosts, most, datagram int) int {
-	m := Message{Algorithm: algorithm, Ranks: cmp.Or(hosts, c.Ranks), Blocks: blocks, Bytes: c.Bytes, Links: c.Place != OneHost, RDMA: c.RDMA, Memory: c.Memory, Most: most}
+func (c *Case) Chunks(a *schedule.Algorithm, blocks, hosts, most, datagram int) int {
+	m := Message{Algorithm: a.Name, Ranks: cmp.Or(hosts, c.Ranks), Blocks: blocks, Bytes: c.Bytes, Links: c.Place != OneHost, RDMA: c.RDMA, Memory: c.Memory, Most: most}
 	if c.Multicast {
 		m.Datagram = datagram
 	}
-	return Chunks(m)
+	return m.chunks(a)
 }

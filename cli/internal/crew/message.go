@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/schedgen/schedgen/internal/command/outfile"
+	"github.com/schedgen/schedgen/internal/outfile"
 )
 
 // message is the trial of a broadcast: the root loads the message, and the others compare the

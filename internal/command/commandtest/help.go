@@ -15,12 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Parser returns the parser of the whole command line. It discards the output.
 func Parser(t testing.TB, p *command.Program) *kong.Kong {
 	t.Helper()
-	parser, err := p.Parser(p.Verbs(nil), command.Stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	parser, err := p.Parser(p.Verbs(nil), terminal.Stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 	require.NoError(t, err)
 	return parser
 }
@@ -49,7 +50,7 @@ func Verbs(t testing.TB, p *command.Program) [][]string {
 func help(t *testing.T, p *command.Program, verb []string) string {
 	t.Helper()
 	var out, errs strings.Builder
-	code := p.Run(t.Context(), append(verb[:len(verb):len(verb)], "--help"), command.Stdio{Out: &out, Err: &errs, Getenv: os.Getenv})
+	code := p.Run(t.Context(), append(verb[:len(verb):len(verb)], "--help"), terminal.Stdio{Out: &out, Err: &errs, Getenv: os.Getenv})
 	require.Zero(t, code, errs.String())
 	return out.String()
 }
@@ -116,7 +117,7 @@ func examplesIn(name, help string) [][]string {
 // parts checks that every verb has the same help in its part of the command line as on the whole.
 func parts(t *testing.T, p *command.Program) {
 	var whole strings.Builder
-	parser, err := p.Parser(p.Verbs(nil), command.Stdio{Out: &whole, Err: io.Discard}, func(int) {})
+	parser, err := p.Parser(p.Verbs(nil), terminal.Stdio{Out: &whole, Err: io.Discard}, func(int) {})
 	require.NoError(t, err)
 	all := reflect.TypeOf(p.Verbs(nil))
 	for _, verb := range Verbs(t, p)[1:] {

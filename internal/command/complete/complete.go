@@ -1,12 +1,14 @@
 // Package complete finds the words that may follow on a command line, for shells that complete
-// words. It reads them from kong's model of the command.
+// words.
 package complete
 
 import (
+	"fmt"
+	"io"
 	"net"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/schedgen/schedgen/internal/command/syntax"
 )
 
 // Word is a word that may follow.
@@ -53,24 +55,37 @@ type Answer struct {
 	Directories bool // any directory may also follow
 }
 
-// Tag is the key of the field tag that tells the possible values of a flag or an argument: names of
-// sources, file or directory, separated by commas. An enum needs no tag.
-const Tag = "complete"
+// Print prints an answer for the scripts: a line for each word that may stand at the cursor, with the
+// word, a tab and its meaning. A line :files or :directories says that these may stand there, too.
+func Print(out io.Writer, a Answer) error {
+	var b strings.Builder
+	for _, w := range a.Words {
+		fmt.Fprintf(&b, "%s\t%s\n", w.Text, w.Help)
+	}
+	if a.Files {
+		b.WriteString(":files\n")
+	}
+	if a.Directories {
+		b.WriteString(":directories\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
 
 // Source returns the values of a kind.
 type Source func(Place) []Word
 
 // Place is the place of the word to complete.
 type Place struct {
-	App  *kong.Node
-	Verb *kong.Node
+	App  *syntax.Verb
+	Verb *syntax.Verb
 	Args []string // arguments of the verb before the word, without flags
 }
 
 // Next returns the words that may stand in place of the last of words. words follow the name of the
 // command. The last of them, which may be empty, is the typed part of the word to complete.
-func Next(app *kong.Application, words []string, sources map[string]Source) Answer {
-	w := walk{place: Place{App: app.Node, Verb: app.Node}}
+func Next(app *syntax.Verb, words []string, sources map[string]Source) Answer {
+	w := walk{place: Place{App: app, Verb: app}}
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -84,8 +99,8 @@ func Next(app *kong.Application, words []string, sources map[string]Source) Answ
 // walk is the state after reading a part of a command line.
 type walk struct {
 	place Place
-	due   *kong.Flag // the flag whose value is the next word, or nil
-	plain bool       // after --, where no word is a flag
+	due   *syntax.Value // the flag whose value is the next word, or nil
+	plain bool          // after --, where no word is a flag
 }
 
 func (w *walk) take(word string) {
@@ -98,7 +113,7 @@ func (w *walk) take(word string) {
 		w.plain = true
 	case word[1] == '-':
 		name, _, hasValue := strings.Cut(word[2:], "=")
-		if f := w.flag(func(f *kong.Flag) bool { return f.Name == name }); f != nil && !hasValue && !f.IsBool() {
+		if f := w.flag(func(f *syntax.Value) bool { return f.Name == name }); f != nil && !hasValue && !f.Bool {
 			w.due = f
 		}
 	default:
@@ -107,11 +122,9 @@ func (w *walk) take(word string) {
 }
 
 func (w *walk) argument(word string) {
-	for _, child := range w.place.Verb.Children {
-		if child.Name == word {
-			w.place.Verb = child
-			return
-		}
+	if verb := w.place.Verb.Below(word); verb != nil && len(w.place.Args) == 0 {
+		w.place.Verb = verb
+		return
 	}
 	w.place.Args = append(w.place.Args, word)
 }
@@ -119,11 +132,11 @@ func (w *walk) argument(word string) {
 // shorts reads flags of one letter. If a flag has a value, the rest of the letters is the value.
 func (w *walk) shorts(letters []rune) {
 	for i, letter := range letters {
-		f := w.flag(func(f *kong.Flag) bool { return f.Short == letter })
+		f := w.flag(func(f *syntax.Value) bool { return f.Short == letter })
 		switch {
 		case f == nil:
 			return
-		case !f.IsBool():
+		case !f.Bool:
 			if i == len(letters)-1 {
 				w.due = f
 			}
@@ -133,12 +146,10 @@ func (w *walk) shorts(letters []rune) {
 }
 
 // flag returns the first flag of the verb for which wanted returns true, or nil.
-func (w *walk) flag(wanted func(*kong.Flag) bool) *kong.Flag {
-	for _, group := range w.place.Verb.AllFlags(false) {
-		for _, f := range group {
-			if wanted(f) {
-				return f
-			}
+func (w *walk) flag(wanted func(*syntax.Value) bool) *syntax.Value {
+	for _, f := range w.place.Verb.AllFlags() {
+		if wanted(f) {
+			return f
 		}
 	}
 	return nil
@@ -147,74 +158,85 @@ func (w *walk) flag(wanted func(*kong.Flag) bool) *kong.Flag {
 // next returns the words that begin with part and may stand in its place.
 func (w *walk) next(part string, sources map[string]Source) Answer {
 	if w.due != nil {
-		return w.values(w.due.Value, "", part, sources)
+		return w.values(w.due, "", part, sources)
 	}
 	if w.plain || !strings.HasPrefix(part, "-") {
 		return w.arguments(part, sources)
 	}
 	if name, value, has := strings.Cut(part, "="); has {
-		f := w.flag(func(f *kong.Flag) bool { return "--"+f.Name == name })
+		f := w.flag(func(f *syntax.Value) bool { return "--"+f.Name == name })
 		if f == nil {
 			return Answer{}
 		}
-		return w.values(f.Value, name+"=", value, sources)
+		return w.values(f, name+"=", value, sources)
 	}
 	return Answer{Words: starting(w.flags(), "", part)}
 }
 
 func (w *walk) flags() []Word {
 	var words []Word
-	for _, group := range w.place.Verb.AllFlags(true) {
-		for _, f := range group {
+	for _, f := range w.place.Verb.AllFlags() {
+		if !f.Hidden {
 			words = append(words, Word{"--" + f.Name, brief(f.Help)})
 		}
 	}
 	return words
 }
 
-// arguments returns the verbs below the verb, or the values of its next argument.
+// arguments returns the verbs below the verb, and the values of its next argument.
 func (w *walk) arguments(part string, sources map[string]Source) Answer {
-	verb := w.place.Verb
-	if len(verb.Children) > 0 && len(w.place.Args) == 0 {
-		return Answer{Words: starting(Verbs(verb), "", part)}
+	verb, at := w.place.Verb, len(w.place.Args)
+	var verbs []Word
+	if at == 0 {
+		verbs = starting(Verbs(verb), "", part)
 	}
-	at := len(w.place.Args)
-	if last := len(verb.Positional) - 1; at > last && last >= 0 && verb.Positional[last].IsCumulative() {
+	if last := len(verb.Args) - 1; at > last && last >= 0 && verb.Args[last].Many {
 		at = last
 	}
-	if at >= len(verb.Positional) {
-		return Answer{}
+	if at >= len(verb.Args) {
+		return Answer{Words: verbs}
 	}
-	return w.values(verb.Positional[at], "", part, sources)
+	a := w.values(verb.Args[at], "", part, sources)
+	a.Words = append(verbs, a.Words...)
+	return a
 }
 
-// Verbs returns the verbs directly below node, without hidden ones.
-func Verbs(node *kong.Node) []Word {
+// Verbs returns the verbs directly below v, without hidden ones.
+func Verbs(v *syntax.Verb) []Word {
 	var words []Word
-	for _, child := range node.Children {
-		if !child.Hidden {
-			words = append(words, Word{child.Name, brief(child.Help)})
+	for _, below := range v.Verbs {
+		if !below.Hidden {
+			words = append(words, Word{below.Name, brief(below.Help)})
 		}
 	}
 	return words
 }
 
+// Below is a source of the verbs below those that the arguments name.
+func Below(at Place) []Word {
+	verb := at.App
+	for _, name := range at.Args {
+		if verb = verb.Below(name); verb == nil {
+			return nil
+		}
+	}
+	return Verbs(verb)
+}
+
 // values returns the values of a flag or argument that begin with part. before is the text before
 // part in the same word, such as "--check=".
-func (w *walk) values(v *kong.Value, before, part string, sources map[string]Source) Answer {
-	if v.IsSlice() && v.Flag != nil { // a comma ends a value
+func (w *walk) values(v *syntax.Value, before, part string, sources map[string]Source) Answer {
+	if v.Many { // a comma ends a value
 		if comma := strings.LastIndexByte(part, ','); comma >= 0 {
 			before, part = before+part[:comma+1], part[comma+1:]
 		}
 	}
 	var a Answer
 	var words []Word
-	if v.Enum != "" {
-		for _, text := range v.EnumSlice() {
-			words = append(words, Word{Text: text})
-		}
+	for _, text := range v.Enum {
+		words = append(words, Word{Text: text})
 	}
-	for kind := range strings.SplitSeq(v.Tag.Get(Tag), ",") {
+	for kind := range strings.SplitSeq(v.Complete, ",") {
 		switch source, known := sources[kind]; {
 		case kind == "file":
 			a.Files = true

@@ -1,39 +1,42 @@
 package complete
 
 import (
+	"io"
 	"os/exec"
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/command/syntax"
 )
 
-// grammar is a command line for tests of the rules of completion.
-type grammar struct {
-	Paint struct {
-		Colour string   `arg:"" complete:"colour,file"`
-		Coat   string   `arg:"" optional:"" enum:"thin,thick," default:""`
-		Tool   string   `short:"t" complete:"tool" help:"What paints; a brush if none. More."`
-		Mix    []string `complete:"colour"`
-		Wet    bool     `short:"w"`
-		Into   string   `complete:"directory"`
-		Secret bool     `hidden:""`
-		Tins   int
-	} `cmd:"" help:"Paint it."`
-	Clean struct {
-		Brush struct{} `cmd:""`
-		Floor struct{} `cmd:"" hidden:""`
-		Walls struct {
-			Names []string `arg:"" complete:"args"`
-		} `cmd:""`
-	} `cmd:""`
+// grammar returns a command line for tests of the rules of completion.
+func grammar() *syntax.Verb {
+	app := &syntax.Verb{Flags: []*syntax.Value{{Name: "help", Short: 'h', Bool: true}}}
+	app.Verbs = []*syntax.Verb{
+		{
+			Name: "paint", Parent: app, Help: "Paint it.", Arguments: " <colour> [<coat>]",
+			Args: []*syntax.Value{{Name: "colour", Complete: "colour,file"}, {Name: "coat", Enum: []string{"thin", "thick", ""}}},
+			Flags: []*syntax.Value{
+				{Name: "tool", Short: 't', Complete: "tool", Help: "What paints; a brush if none. More."}, {Name: "mix", Many: true, Complete: "colour"},
+				{Name: "wet", Short: 'w', Bool: true}, {Name: "into", Complete: "directory"}, {Name: "secret", Bool: true, Hidden: true}, {Name: "tins"},
+			},
+		},
+		{
+			Name: "clean", Parent: app, Verbs: []*syntax.Verb{
+				{Name: "brush"}, {Name: "floor", Hidden: true}, {Name: "walls", Args: []*syntax.Value{{Name: "names", Many: true, Complete: "args"}}},
+			},
+		},
+	}
+	for _, below := range app.Verbs[1].Verbs {
+		below.Parent = app.Verbs[1]
+	}
+	return app
 }
 
 func next(t *testing.T, words ...string) string {
 	t.Helper()
-	parser, err := kong.New(new(grammar))
-	require.NoError(t, err)
 	fixed := func(texts ...string) Source {
 		return func(Place) (words []Word) {
 			for _, text := range texts {
@@ -42,7 +45,7 @@ func next(t *testing.T, words ...string) string {
 			return words
 		}
 	}
-	a := Next(parser.Model, words, map[string]Source{
+	a := Next(grammar(), words, map[string]Source{
 		"colour": fixed("red", "rose", "blue"),
 		"tool":   fixed("brush", "roller"),
 		"args":   func(p Place) []Word { return []Word{{Text: p.Verb.Name + ":" + strings.Join(p.Args, "+")}} },
@@ -100,6 +103,14 @@ func TestNext(t *testing.T) {
 	require.Equal(t, "paint clean", next(t))
 }
 
+// A command with verbs may take arguments itself.
+func TestVerbOrArgument(t *testing.T) {
+	app := &syntax.Verb{Verbs: []*syntax.Verb{{Name: "receive"}}, Args: []*syntax.Value{{Name: "what", Complete: "file"}, {Name: "host", Many: true}}}
+	require.Equal(t, Answer{Words: []Word{{Text: "receive"}}, Files: true}, Next(app, []string{"r"}, nil))
+	require.Equal(t, Answer{}, Next(app, []string{"file", "r"}, nil))
+	require.Equal(t, Answer{}, Next(app, []string{"receive", "r"}, nil))
+}
+
 func TestBrief(t *testing.T) {
 	require.Equal(t, "What paints", brief("What paints; a brush if none. More."))
 	require.Equal(t, "Paint it", brief("Paint it."))
@@ -110,9 +121,11 @@ func TestBrief(t *testing.T) {
 func TestScripts(t *testing.T) {
 	require.Equal(t, []string{"bash", "fish", "zsh"}, Shells())
 	for _, shell := range Shells() {
-		text, err := Script(shell, "schedgen")
-		require.NoError(t, err)
-		require.NotEmpty(t, text)
+		var b strings.Builder
+		require.NoError(t, WriteScript(&b, shell, "schedcast"))
+		text := b.String()
+		require.NotContains(t, text, "schedgen")
+		require.Contains(t, text, "schedcast")
 		if _, err := exec.LookPath(shell); err != nil {
 			t.Logf("no %s here", shell)
 			continue
@@ -123,6 +136,5 @@ func TestScripts(t *testing.T) {
 		require.NoError(t, err, "%s: %s", shell, out)
 		require.Empty(t, string(out), shell)
 	}
-	_, err := Script("csh", "schedgen")
-	require.Error(t, err)
+	require.EqualError(t, WriteScript(io.Discard, "csh", "schedgen"), `no completion for "csh"; there is one for bash, fish, zsh`)
 }

@@ -1,21 +1,22 @@
-// Package manpage prints a manual page from kong's model of a command and from
-// the texts of its help, so that nothing is written twice.
+// Package manpage prints a manual page from the syntax of a command and from the texts of its help,
+// so that nothing is written twice.
 package manpage
 
 import (
+	"cmp"
 	"io"
+	"runtime/debug"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/schedgen/schedgen/internal/command/syntax"
+	"github.com/schedgen/schedgen/internal/version"
 )
 
-// Page holds the parts of a manual page that kong's model does not have.
+// Page holds the parts of a manual page that the syntax does not have.
 type Page struct {
-	Summary string // what the command does, in a line without a full stop
-	Version string // name and version of the command, such as "schedgen v1.2.3"
-
-	Description string // in the form of Go's doc comments, like kong's long help texts
-	Date        string // year-month-day, or "" if unknown
+	Summary     string           // what the command does, in a line without a full stop
+	Description string           // in the form of Go's doc comments, like the long help texts
+	Build       *debug.BuildInfo // has the version and the date
 	Sections    []Section
 }
 
@@ -29,22 +30,41 @@ type Section struct {
 // Row is a term and its meaning.
 type Row struct{ Term, Text string }
 
-// Write prints the manual page, for section 1, in the man macros of roff.
-func Write(w io.Writer, app *kong.Application, p Page) error {
+// Help returns the long help text of the verb that prints the manual page of a program.
+func Help(program string) string {
+	return strings.ReplaceAll(`To read the page, and to install it where man finds it:
+
+  ${program} man | man -l -
+  ${program} man > ~/.local/share/man/man1/${program}.1`, "${program}", program)
+}
+
+// Write prints the manual page, for section 1, in the man macros of roff. Its date is that of the
+// revision, so that the same source makes the same page.
+func Write(w io.Writer, app *syntax.Verb, p Page) error {
 	var r roff
-	r.macro("TH", prose(strings.ToUpper(app.Name)), "1", p.Date, prose(p.Version), "User Commands")
+	date, _, _ := strings.Cut(version.Setting(p.Build, "vcs.time"), "T")
+	r.macro("TH", prose(strings.ToUpper(app.Name)), "1", date, prose(app.Name+" "+cmp.Or(p.Build.Main.Version, "(devel)")), "User Commands")
 	r.macro("SH", "NAME")
 	r.text(prose(app.Name + " - " + p.Summary))
 	r.macro("SH", "SYNOPSIS")
-	r.line(bold(app.Name) + " " + italic("verb") + " [" + italic("arguments") + "] [" + italic("flags") + "]")
+	if app.Arguments == "" {
+		r.line(bold(app.Name) + " " + italic("verb") + " [" + italic("arguments") + "] [" + italic("flags") + "]")
+	} else {
+		r.line(bold(app.Name) + prose(app.Arguments))
+	}
 	r.macro("SH", "DESCRIPTION")
 	r.doc(p.Description)
+	r.values(app.Args)
 	r.macro("SH", "OPTIONS")
-	r.line("Every verb also takes these options.")
+	if app.Arguments == "" {
+		r.line("Every verb also takes these options.")
+	}
 	r.flags(app.Flags)
 	r.macro("SH", "VERBS")
-	for _, verb := range app.Leaves(true) {
-		r.verb(verb)
+	for _, verb := range app.Leaves() {
+		if verb != app {
+			r.verb(verb)
+		}
 	}
 	for _, s := range p.Sections {
 		r.section(s)
@@ -53,18 +73,22 @@ func Write(w io.Writer, app *kong.Application, p Page) error {
 	return err
 }
 
-func (r *roff) verb(node *kong.Node) {
-	r.macro("SS", prose(node.FullPath()))
-	r.line(bold(node.FullPath()) + prose(strings.TrimPrefix(node.Summary(), node.Path())))
-	r.doc(node.Help)
-	r.doc(node.Detail)
-	for _, arg := range node.Positional {
-		r.term(italic(arg.Name), prose(arg.Help))
-	}
-	r.flags(node.Flags)
+func (r *roff) verb(v *syntax.Verb) {
+	r.macro("SS", prose(v.Path()))
+	r.line(bold(v.Path()) + prose(v.Arguments))
+	r.doc(v.Help)
+	r.doc(v.Detail)
+	r.values(v.Args)
+	r.flags(v.Flags)
 }
 
-func (r *roff) flags(flags []*kong.Flag) {
+func (r *roff) values(args []*syntax.Value) {
+	for _, arg := range args {
+		r.term(italic(arg.Name), prose(arg.Help))
+	}
+}
+
+func (r *roff) flags(flags []*syntax.Value) {
 	for _, f := range flags {
 		if f.Hidden {
 			continue
@@ -73,8 +97,8 @@ func (r *roff) flags(flags []*kong.Flag) {
 		if f.Short != 0 {
 			term = bold("-"+string(f.Short)) + ", " + term
 		}
-		if !f.IsBool() {
-			term += "=" + italic(f.FormatPlaceHolder())
+		if !f.Bool {
+			term += "=" + italic(f.Placeholder)
 		}
 		r.term(term, prose(f.Help))
 	}

@@ -3,27 +3,17 @@ package manpage
 import (
 	"bytes"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/command/syntax"
 )
 
-type grammar struct {
-	Paint paint    `cmd:"" help:"Paint it - it's due."`
-	Scrub struct{} `cmd:"" hidden:""`
-}
-
-type paint struct {
-	Wall   string `arg:"" help:"Wall."`
-	Colour string `short:"c" placeholder:"NAME" help:".red or 'blue' or \\."`
-	Wet    bool   `help:"Wet on wet: ●."`
-	Secret bool   `hidden:""`
-}
-
-func (paint) Help() string {
-	return `Begins with words that are so many that they do not fit on one line of the source, by far.
+// detail is the long help text of a verb.
+const detail = `Begins with words that are so many that they do not fit on one line of the source, by far.
 
 .not a request
 
@@ -35,15 +25,30 @@ Points:
 
   - one
   - two`
+
+// grammar returns a command with the verb paint and a hidden one.
+func grammar() *syntax.Verb {
+	app := &syntax.Verb{Name: "decorate", Flags: []*syntax.Value{{Name: "help", Short: 'h', Bool: true, Help: "Show context-sensitive help."}}}
+	app.Verbs = []*syntax.Verb{
+		{
+			Name: "paint", Parent: app, Help: "Paint it - it's due.", Detail: detail, Arguments: " <wall> [flags]",
+			Args: []*syntax.Value{{Name: "wall", Help: "Wall."}},
+			Flags: []*syntax.Value{
+				{Name: "colour", Short: 'c', Placeholder: "NAME", Help: `.red or 'blue' or \.`},
+				{Name: "wet", Bool: true, Help: "Wet on wet: ●."}, {Name: "secret", Bool: true, Hidden: true},
+			},
+		},
+		{Name: "scrub", Parent: app, Hidden: true},
+	}
+	return app
 }
 
 func page(t *testing.T) string {
 	t.Helper()
-	parser, err := kong.New(new(grammar), kong.Name("decorate"))
-	require.NoError(t, err)
 	var b bytes.Buffer
-	require.NoError(t, Write(&b, parser.Model, Page{
-		Summary: "paint - walls", Version: `decorate "v1"`, Date: "2026-01-02", Description: "Decorates.",
+	require.NoError(t, Write(&b, grammar(), Page{
+		Summary: "paint - walls", Description: "Decorates.",
+		Build:    &debug.BuildInfo{Main: debug.Module{Version: `"v1"`}, Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}}},
 		Sections: []Section{{Title: "FILES", Text: "Some.", Rows: []Row{{Term: "a'b", Text: "what"}}}},
 	}))
 	return b.String()

@@ -2,7 +2,6 @@ package manpage
 
 import (
 	"fmt"
-	"go/doc/comment"
 	"strings"
 )
 
@@ -53,63 +52,45 @@ func (r *roff) text(text string) {
 	r.line(line)
 }
 
-// doc writes text in the form of Go's doc comments. Indented text stays as it is.
+// doc writes text in the form of Go's doc comments. Indented text stays as it is, except for a list,
+// whose items begin with a hyphen. The text has neither headings nor links.
 func (r *roff) doc(text string) {
-	var parser comment.Parser
-	for _, block := range parser.Parse(text).Content {
-		switch b := block.(type) {
-		case *comment.Code:
-			r.code(b.Text)
-		case *comment.Paragraph:
+	var code []string
+	for block := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+		if strings.HasPrefix(block, " ") && !strings.HasPrefix(block, "  - ") {
+			code = append(code, block)
+			continue
+		}
+		r.code(code)
+		code = nil
+		switch {
+		case block == "":
+		case strings.HasPrefix(block, "  - "):
+			for item := range strings.SplitSeq(block[len("  - "):], "\n  - ") {
+				r.WriteString(".IP \\(bu 2\n")
+				r.text(prose(item))
+			}
+		default:
 			r.paragraph()
-			r.text(prose(flat(b.Text)))
-		case *comment.Heading:
-			r.paragraph()
-			r.line(bold(flat(b.Text)))
-		case *comment.List:
-			r.list(b)
+			r.text(prose(block))
 		}
 	}
+	r.code(code)
 }
 
-func (r *roff) code(text string) {
+// code writes blocks of indented text, with blank lines between them.
+func (r *roff) code(blocks []string) {
+	if len(blocks) == 0 {
+		return
+	}
 	r.paragraph()
 	r.macro("RS", "4")
 	r.macro("nf")
-	for line := range strings.Lines(strings.TrimSuffix(text, "\n")) {
-		r.line(literal(strings.TrimSuffix(line, "\n")))
+	for line := range strings.SplitSeq(strings.Join(blocks, "\n\n"), "\n") {
+		r.line(literal(strings.TrimPrefix(line, "  ")))
 	}
 	r.macro("fi")
 	r.macro("RE")
-}
-
-func (r *roff) list(l *comment.List) {
-	for _, item := range l.Items {
-		r.WriteString(".IP \\(bu 2\n")
-		for _, block := range item.Content {
-			if p, ok := block.(*comment.Paragraph); ok {
-				r.text(prose(flat(p.Text)))
-			}
-		}
-	}
-}
-
-// flat returns text without its markup, on one line.
-func flat(parts []comment.Text) string {
-	var b strings.Builder
-	for _, part := range parts {
-		switch p := part.(type) {
-		case comment.Plain:
-			b.WriteString(string(p))
-		case comment.Italic:
-			b.WriteString(string(p))
-		case *comment.Link:
-			b.WriteString(flat(p.Text))
-		case *comment.DocLink:
-			b.WriteString(flat(p.Text))
-		}
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
 }
 
 func bold(text string) string   { return `\fB` + literal(text) + `\fR` }

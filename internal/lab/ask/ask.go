@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
@@ -57,7 +57,7 @@ Example:
 }
 
 // Run prints both tables in Markdown.
-func (v *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := v.CheckRounds(1); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func modelled(ranks int) (times []any, err error) {
 			continue
 		}
 		params := schedule.Params{Ranks: ranks}
-		if strings.HasPrefix(name, schedule.Anyreduce) {
+		if a, _ := schedule.Named(name); a.Row().Rooted {
 			params.Root = asker
 		}
 		spec, err := schedule.New(name, params)

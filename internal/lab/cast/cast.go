@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/schedgen/schedgen/internal/command"
 	machine "github.com/schedgen/schedgen/internal/lab/internal/host"
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
 	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Verb measures how long it takes to send a file to many hosts.
@@ -33,7 +33,7 @@ type Verb struct {
 
 // Help is the long help text.
 func (Verb) Help() string {
-	return `Measures how long it takes to send a file to many hosts. It runs schedgen cast, udpcast, uftp and scp
+	return `Measures how long it takes to send a file to many hosts. It runs schedcast, udpcast, uftp and scp
 in turn on the same simulated hosts, which are network namespaces with links of chosen rates and losses.
 
 It needs root, ip, tc, nft for losses, and the tools. An error names the Debian packages of missing
@@ -73,7 +73,7 @@ func (v *Verb) check() error {
 }
 
 // Run measures and writes the results.
-func (v *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := v.check(); err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func TestMissing(t *testing.T) {
 func TestCommandLines(t *testing.T) {
 	var b strings.Builder
 	for _, rate := range []int64{100e6, 0} {
-		p := &place{cell{64 * mib, 2, rate, 10, faultNone}, "/tmp/trial", "/tmp/payload", "schedgen"}
+		p := &place{cell{64 * mib, 2, rate, 10, faultNone}, "/tmp/trial", "/tmp/payload", "schedcast"}
 		for _, c := range contenders[:7] {
 			pl := c.plan(p)
 			fmt.Fprintf(&b, "# %s, %d bit/s: %v\n", c.name, rate, pl.ready)

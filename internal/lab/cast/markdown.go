@@ -22,7 +22,7 @@ the multiple of the wire's time, which is what one copy takes a link in full dat
 every host has got is verified by SHA-256. **Bold**: schedgen is above its goal, 1.1 times the wire's time without losses and 1.25 times
 with them, or another tool is faster.
 
-- schedgen: cast --serve and receive, as a user would call them who leaves the transport to them; each file is
+- schedgen: schedcast --serve and receive, as a user would call them who leaves the transport to them; each file is
   given to the disk (fsync) and checked before it is there, which no other tool here does. schedgen-tcp and
   schedgen-mcast: the same with --transport. No key.
 - udpcast: --full-duplex, hello again each 100 ms, --max-bitrate of 95 % of the links' rate. udpcast-fec: with --fec 8x8/128 as

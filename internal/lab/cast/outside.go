@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // insideVerb is the name of the hidden verb that makes one measurement, in its own namespaces.
@@ -27,7 +27,7 @@ const insideVerb = "cast-inside"
 type Inside struct{}
 
 // Run reads a measurement, makes it, and writes its outcome.
-func (Inside) Run(ctx context.Context, std command.Stdio) error { return inside(ctx, std.In, std.Out) }
+func (Inside) Run(ctx context.Context, std terminal.Stdio) error { return inside(ctx, std.In, std.Out) }
 
 // job is a measurement, as the process inside the namespaces reads it.
 type job struct {

@@ -20,7 +20,7 @@ type place struct {
 	cell
 	dir      string // directory of the measurement
 	source   string // file to send
-	schedgen string // path of the command schedgen
+	schedgen string // path of the command schedcast
 }
 
 // hostDir returns the directory of host i, from 1, to which the file is sent.
@@ -106,11 +106,11 @@ func unique(words []string) []string {
 	return slices.Compact(words)
 }
 
-// schedgenBy returns the plan of schedgen cast with a transport, or with auto.
+// schedgenBy returns the plan of schedcast with a transport, or with auto.
 func schedgenBy(transport string) func(*place) *plan {
 	return func(p *place) *plan {
 		at := netns.Address(0) + ":7717"
-		pl := &plan{senders: [][]string{{p.schedgen, "cast", "--serve", p.source, "--expect", fmt.Sprint(p.Hosts), "--listen", at,
+		pl := &plan{senders: [][]string{{p.schedgen, "--serve", p.source, "--expect", fmt.Sprint(p.Hosts), "--listen", at,
 			"--transport", transport, "--json"}}}
 		for i := 1; i <= p.Hosts; i++ {
 			pl.receivers = append(pl.receivers, []string{p.schedgen, "receive", "--from", at, "--to", p.hostDir(i), "--name", fmt.Sprintf("h%d", i)})

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Verb compares schedgen with Open MPI and MPICH.
@@ -83,7 +83,7 @@ func (v *Verb) check() error {
 const maxRanks = 1 << 12
 
 // Run measures, prints the report, and writes the files.
-func (v *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := v.check(); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (v *Verb) Run(ctx context.Context, std command.Stdio) error {
 	}
 	err = against(std.Out, stored, measured)
 	if _, worse := errors.AsType[*worseError](err); worse {
-		return command.Failed(err)
+		return terminal.Failed(err)
 	}
 	return err
 }

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/bench"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // The raw limits are the times of the system without any library, between processes in Go, with
@@ -30,7 +30,7 @@ type LimitRank struct {
 }
 
 // Run acts as the other rank until the first one has ended.
-func (l *LimitRank) Run(std command.Stdio) error { return limitChild(l.Arguments, std.Out) }
+func (l *LimitRank) Run(std terminal.Stdio) error { return limitChild(l.Arguments, std.Out) }
 
 // limit is a raw limit.
 type limit struct {

@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/schedgen/schedgen/internal/command"
-	"github.com/schedgen/schedgen/internal/command/outfile"
 	_ "github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/lab/internal/bench"
 	"github.com/schedgen/schedgen/internal/lab/internal/labtest"
+	"github.com/schedgen/schedgen/internal/outfile"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // means returns a row whose runs have these means.
@@ -202,12 +202,12 @@ func TestCompareFiles(t *testing.T) {
 		return labtest.Run(t, lab, append([]string{"compare"}, args...)...)
 	}
 	code, _, _ := run("--measured", stored, "--against", stored)
-	require.Equal(t, command.Good, code)
+	require.Equal(t, terminal.Good, code)
 	code, _, said := run("--measured", later, "--against", stored)
-	require.Equal(t, command.No, code)
+	require.Equal(t, terminal.No, code)
 	require.Contains(t, said, "worse than stored, by more than noise, in 1 of 2 cells")
 	code, out, _ := run("--measured", later, "--out", filepath.Join(dir, "again"), "--name", "later")
-	require.Equal(t, command.Good, code)
+	require.Equal(t, terminal.Good, code)
 	require.Contains(t, out, "# schedgen beside MPI")
 	for _, extension := range []string{"csv", "md", "svg"} {
 		require.FileExists(t, filepath.Join(dir, "again", "later."+extension))
@@ -215,7 +215,7 @@ func TestCompareFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(stored, []byte("x"), 0o666))
 	for _, bad := range []string{"--measured " + stored, "--measured /no/such", "-p 0", "--wire verbs", "--op fold", "--rounds 0", "--limit 1ms", "--keep=-1", "x"} {
 		code, _, _ := run(strings.Fields(bad)...)
-		require.Equal(t, command.Bad, code, bad)
+		require.Equal(t, terminal.Bad, code, bad)
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Verb measures exact sums.
@@ -44,7 +44,7 @@ Example:
 }
 
 // Run measures, and prints the table at rank 0.
-func (v *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := v.CheckRounds(1); err != nil {
 		return err
 	}

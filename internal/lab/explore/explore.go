@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/explore"
@@ -91,7 +91,7 @@ Examples:
 }
 
 // Run explores the calls that the arguments name and prints the result.
-func (c *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (c *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	calls, h, err := c.calls(ctx, std)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (c *Verb) Run(ctx context.Context, std command.Stdio) error {
 	if err != nil {
 		return err
 	}
-	bar := command.NewSpinner(std, "exploring")
+	bar := terminal.NewSpinner(std, "exploring")
 	o.Progress = func(r explore.Report) {
 		bar.Describe(fmt.Sprintf("exploring: %d states, depth %d", r.States, r.Depth))
 	}
@@ -109,14 +109,14 @@ func (c *Verb) Run(ctx context.Context, std command.Stdio) error {
 	if err != nil {
 		return err
 	}
-	out := command.NewWriter(ctx, std.Out)
+	out := terminal.NewWriter(ctx, std.Out)
 	if c.JSON {
-		err = command.WriteJSON(out, exploredObject(h, len(calls), &r), "")
+		err = terminal.WriteJSON(out, exploredObject(h, len(calls), &r), "")
 	} else {
 		err = c.print(out, h, len(calls), &r)
 	}
 	if err == nil && r.Violation != nil {
-		return command.Negative("a check has failed")
+		return terminal.Negative("a check has failed")
 	}
 	return err
 }
@@ -146,7 +146,7 @@ func (c *Verb) options(ranks int, calls []explore.Call) (explore.Options, error)
 }
 
 // calls returns the calls of each rank, in order, and the header of the first.
-func (c *Verb) calls(ctx context.Context, std command.Stdio) ([]explore.Call, *ir.Header, error) {
+func (c *Verb) calls(ctx context.Context, std terminal.Stdio) ([]explore.Call, *ir.Header, error) {
 	if c.Operations < 1 || c.Operations > explore.MaxCalls {
 		return nil, nil, fmt.Errorf("--operations=%d: must be in 1..%d", c.Operations, explore.MaxCalls)
 	}
@@ -196,7 +196,7 @@ func (c *Verb) calls(ctx context.Context, std command.Stdio) ([]explore.Call, *i
 }
 
 // inPlace makes the calls that fold write results over contributions.
-func inPlace(calls []explore.Call, std command.Stdio) error {
+func inPlace(calls []explore.Call, std terminal.Stdio) error {
 	some := false
 	for i := range calls {
 		c := &calls[i]

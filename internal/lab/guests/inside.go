@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Paths in a guest. PATH begins with the command's directory.
@@ -69,7 +69,7 @@ func inside() error {
 	}
 	// The kernel panics if its first process ends. The host notices that.
 	fmt.Fprintln(os.Stderr, "schedlab guests:", err)
-	return &command.ExitError{Code: command.No}
+	return &terminal.ExitError{Code: terminal.No}
 }
 
 // openConsole makes the kernel's console the standard error. The first process has none.

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Help is the long help text.
@@ -46,14 +46,14 @@ type Inside struct{}
 func (Inside) Run() error { return inside() }
 
 // Run runs the command in all guests.
-func (v *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := v.check(); err != nil {
 		return err
 	}
 	err := run(ctx, v, std.Out, std.Err)
 	if failed, ok := errors.AsType[*commandError](err); ok {
 		fmt.Fprintf(std.Err, "schedlab: %v\n", err)
-		return &command.ExitError{Code: failed.code}
+		return &terminal.ExitError{Code: failed.code}
 	}
 	return err
 }

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
 	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // With --cut each rank is on its own host, a network namespace at a bridge. The network is cut in
@@ -29,7 +29,7 @@ const insideNetwork = "KILLS_NETWORK"
 var coordinatorOfHosts = net.JoinHostPort(netns.Address(0), "7777")
 
 // enterNetwork runs the command line args again in a network namespace.
-func enterNetwork(ctx context.Context, std command.Stdio, args []string) error {
+func enterNetwork(ctx context.Context, std terminal.Stdio, args []string) error {
 	self, err := program.Self(ctx, args[0], args[1:]...)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func enterNetwork(ctx context.Context, std command.Stdio, args []string) error {
 	self.Env = append(os.Environ(), insideNetwork+"=1")
 	self.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	self.Stdout, self.Stderr = std.Out, std.Err
-	return command.Ended(self.Run())
+	return terminal.Ended(self.Run())
 }
 
 // makeBridges makes the bridge of all hosts, and the bridge for the hosts that are cut off.

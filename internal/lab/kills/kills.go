@@ -15,9 +15,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/transport"
 )
 
@@ -98,7 +98,7 @@ func (v *Verb) check() error {
 }
 
 // Run makes the runs and prints the table.
-func (v *Verb) Run(ctx context.Context, std command.Stdio, k *kong.Context) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio, k *kong.Context) error {
 	if err := v.check(); err != nil {
 		return err
 	}
@@ -107,9 +107,9 @@ func (v *Verb) Run(ctx context.Context, std command.Stdio, k *kong.Context) erro
 	}
 	failed, err := v.kills(ctx, std.Out, std.Err)
 	if err == nil && failed {
-		return command.Negative("a promise was broken")
+		return terminal.Negative("a promise was broken")
 	}
-	return command.Failed(err)
+	return terminal.Failed(err)
 }
 
 // kills makes the runs, and reports whether a promise was broken.

@@ -19,6 +19,7 @@ import (
 	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/lab/internal/labtest"
 	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // lab has the verbs of this package.
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 func run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	code, out, said := labtest.Run(t, lab, append([]string{"kills"}, args...)...)
-	if code != command.Good {
+	if code != terminal.Good {
 		return out, errors.New(said)
 	}
 	return out, nil

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mcast"
@@ -31,8 +31,8 @@ const rankVerb = "kills-rank"
 type Rank struct{}
 
 // Run is the process of a rank.
-func (Rank) Run(std command.Stdio) error {
-	return command.Failed(rank(std.In, std.Out))
+func (Rank) Run(std terminal.Stdio) error {
+	return terminal.Failed(rank(std.In, std.Out))
 }
 
 // ready is the first line that a rank prints, when it works.

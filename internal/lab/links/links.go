@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/host"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Run measures and writes the results.
-func (v *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := v.check(); err != nil {
 		return err
 	}

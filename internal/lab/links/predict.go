@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
@@ -112,7 +112,7 @@ const predictVerb = "links-predict"
 type Predict struct{}
 
 // Run reads the scenario and prints its times.
-func (Predict) Run(std command.Stdio) error { return predictChild(std.In, std.Out) }
+func (Predict) Run(std terminal.Stdio) error { return predictChild(std.In, std.Out) }
 
 func predict(ctx context.Context, limit time.Duration, r *row) (times, error) {
 	text, err := json.Marshal(scenario(r.cell, r.iterations))

@@ -11,9 +11,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
 	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/network"
 )
 
@@ -131,7 +131,7 @@ const (
 )
 
 // Run starts the program again in its own network namespace.
-func (v *Verb) Run(ctx context.Context, std command.Stdio, k *kong.Context) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio, k *kong.Context) error {
 	if err := v.check(); err != nil {
 		return err
 	}
@@ -144,5 +144,5 @@ func (v *Verb) Run(ctx context.Context, std command.Stdio, k *kong.Context) erro
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings = root(os.Getuid()), root(os.Getgid())
 	}
-	return command.Ended(cmd.Run())
+	return terminal.Ended(cmd.Run())
 }

@@ -18,9 +18,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
 	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // grace is the time that commands have to end when they are told to.
@@ -28,7 +28,7 @@ const grace = 3 * time.Second
 
 // stage returns the command that runs a verb of this program in its own network namespace. The process
 // dies with the thread that starts it.
-func stage(ctx context.Context, std command.Stdio, verb string, args, env []string) (*exec.Cmd, error) {
+func stage(ctx context.Context, std terminal.Stdio, verb string, args, env []string) (*exec.Cmd, error) {
 	goruntime.LockOSThread() // for as long as the process lives
 	cmd, err := program.Self(ctx, verb, args...)
 	if err != nil {
@@ -47,7 +47,7 @@ func stage(ctx context.Context, std command.Stdio, verb string, args, env []stri
 type Bridge struct{ Verb }
 
 // Run makes the network, runs the command on every host and waits for all.
-func (b *Bridge) Run(ctx context.Context, std command.Stdio, k *kong.Context) (err error) {
+func (b *Bridge) Run(ctx context.Context, std terminal.Stdio, k *kong.Context) (err error) {
 	v := &b.Verb
 	if err := v.check(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (b *Bridge) Run(ctx context.Context, std command.Stdio, k *kong.Context) (e
 	}
 	if v.MPI {
 		hosts[0].release(pids(hosts) + " " + agent)
-		return command.Ended(hosts[0].wait()) // the others wait until they are killed
+		return terminal.Ended(hosts[0].wait()) // the others wait until they are killed
 	}
 	var wg sync.WaitGroup
 	for _, h := range hosts[:v.hosts] { // switches wait until they are killed
@@ -100,7 +100,7 @@ func (b *Bridge) Run(ctx context.Context, std command.Stdio, k *kong.Context) (e
 		})
 	}
 	wg.Wait()
-	return command.Ended(context.Cause(ctx)) // what went wrong first
+	return terminal.Ended(context.Cause(ctx)) // what went wrong first
 }
 
 // hostProcess is a host: a process in its own namespace.
@@ -154,7 +154,7 @@ func (v *Verb) connect(hosts []*hostProcess) error {
 }
 
 // startHost starts host i.
-func (v *Verb) startHost(ctx context.Context, std command.Stdio, i int, args []string) (*hostProcess, error) {
+func (v *Verb) startHost(ctx context.Context, std terminal.Stdio, i int, args []string) (*hostProcess, error) {
 	cmd, err := stage(ctx, std, hostVerb, args, []string{
 		fmt.Sprintf("SCHEDGEN_RANK=%d", i), fmt.Sprintf("SCHEDGEN_SIZE=%d", v.hosts),
 	})

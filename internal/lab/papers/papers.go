@@ -13,10 +13,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/command/complete"
 	"github.com/schedgen/schedgen/internal/lab/internal/bench"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/sim/papers"
 )
 
@@ -55,7 +55,7 @@ const maxPapersIterations = 100_000
 const papersTimeout = 5 * time.Minute
 
 // Run makes the figures.
-func (c *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (c *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	entries, err := papers.Find(c.Figure)
 	switch {
 	case err != nil:
@@ -63,7 +63,7 @@ func (c *Verb) Run(ctx context.Context, std command.Stdio) error {
 	case c.Iterations < 1 || c.Iterations > maxPapersIterations:
 		return fmt.Errorf("--iterations=%d: must be in 1..%d", c.Iterations, maxPapersIterations)
 	case c.List:
-		return listFigures(command.NewWriter(ctx, std.Out), entries)
+		return listFigures(terminal.NewWriter(ctx, std.Out), entries)
 	}
 	if c.Out != "" {
 		if err := os.MkdirAll(c.Out, 0o777); err != nil {
@@ -79,15 +79,15 @@ func (c *Verb) Run(ctx context.Context, std command.Stdio) error {
 		defer programs.Remove()
 		o.Ranks = c.runner(programs)
 	}
-	bar := command.NewProgress(std, len(entries), "figures")
+	bar := terminal.NewProgress(std, len(entries), "figures")
 	defer bar.Clear()
 	for i := range entries {
-		f, err := command.Await(ctx, func() (*papers.Figure, error) { return entries[i].Make(ctx, o) })
+		f, err := terminal.Await(ctx, func() (*papers.Figure, error) { return entries[i].Make(ctx, o) })
 		if err != nil {
 			return err
 		}
 		bar.Clear()
-		if err := c.put(command.NewWriter(ctx, std.Out), f, i > 0); err != nil {
+		if err := c.put(terminal.NewWriter(ctx, std.Out), f, i > 0); err != nil {
 			return err
 		}
 		bar.Advance()
@@ -106,7 +106,7 @@ func (c *Verb) put(w io.Writer, f *papers.Figure, behind bool) error {
 		return f.WriteTable(w)
 	}
 	name := filepath.Join(c.Out, strings.ReplaceAll(f.ID, "/", "-"))
-	err := errors.Join(command.WriteFile("out", name+".svg", func(w io.Writer) error { return drawFigure(w, f) }), command.WriteFile("out", name+".csv", f.WriteCSV))
+	err := errors.Join(terminal.WriteFile("out", name+".svg", func(w io.Writer) error { return drawFigure(w, f) }), terminal.WriteFile("out", name+".csv", f.WriteCSV))
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (c *Verb) runner(programs program.Programs) papers.Runner {
 		}
 		t, err := bench.Run(ctx, args, nil, papersTimeout, bench.Parse)
 		if err != nil {
-			return 0, command.Failed(fmt.Errorf("%s among %d ranks: %w", j.Algorithm, j.Params.Ranks, err))
+			return 0, terminal.Failed(fmt.Errorf("%s among %d ranks: %w", j.Algorithm, j.Params.Ranks, err))
 		}
 		return t.Mean, nil
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
 )
 
@@ -41,7 +41,7 @@ Example:
 }
 
 // Run measures, and prints the table at rank 0.
-func (v *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if v.Part < 1 {
 		return fmt.Errorf("--part=%d: must be at least 1", v.Part)
 	}
@@ -75,7 +75,7 @@ func (c cell) String() string {
 	return "rank 0 publishes"
 }
 
-func run(ctx context.Context, std command.Stdio, rounds, part int) error {
+func run(ctx context.Context, std terminal.Stdio, rounds, part int) error {
 	var names []string
 	for _, a := range schedule.AlgorithmsOf(schedule.Anycast) {
 		names = append(names, a.Name)
@@ -104,7 +104,7 @@ func run(ctx context.Context, std command.Stdio, rounds, part int) error {
 }
 
 // round measures all cells with a new communicator, and returns the time of one message in each.
-func round(ctx context.Context, std command.Stdio, name string, part int) (rank int, took []time.Duration, err error) {
+func round(ctx context.Context, std terminal.Stdio, name string, part int) (rank int, took []time.Duration, err error) {
 	comm, err := schedgen.Join(ctx, schedgen.Config{Algorithms: map[string]schedgen.Algorithm{"anycast": {Name: name}}})
 	if err != nil {
 		return 0, nil, err

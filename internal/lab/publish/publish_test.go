@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // TestRun checks that one rank alone measures every cell, and that the table has a row for each.
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), command.Stdio{Out: &out, Err: &out}, 1, 100))
+	require.NoError(t, run(t.Context(), terminal.Stdio{Out: &out, Err: &out}, 1, 100))
 	require.Equal(t, 1+len(cells), bytes.Count(out.Bytes(), []byte("\n")))
 	require.Contains(t, out.String(), "anycast/mcast-acktree")
 }

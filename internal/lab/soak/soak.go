@@ -11,11 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/source"
+	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
@@ -72,7 +70,7 @@ func (c *Verb) check() error {
 }
 
 // Run runs the seeds or the scenario of the flags and prints the result.
-func (c *Verb) Run(ctx context.Context, std command.Stdio) error {
+func (c *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -86,7 +84,7 @@ func (c *Verb) Run(ctx context.Context, std command.Stdio) error {
 		}
 		return c.replay(ctx, std, sc, c.Script)
 	}
-	s := soak{cmd: c, bar: command.NewProgress(std, int(min(c.Seeds, 1<<40)), "soaking", progressbar.OptionShowIts(), progressbar.OptionSetItsString("seeds"))}
+	s := soak{cmd: c, bar: terminal.NewProgress(std, int(min(c.Seeds, 1<<40)), "soaking")}
 	s.trySeeds(ctx)
 	s.bar.Clear()
 	if err := ctx.Err(); err != nil {
@@ -95,7 +93,7 @@ func (c *Verb) Run(ctx context.Context, std command.Stdio) error {
 	return s.print(ctx, std)
 }
 
-func (c *Verb) readScript(std command.Stdio) (*simnet.Scenario, error) {
+func (c *Verb) readScript(std terminal.Stdio) (*simnet.Scenario, error) {
 	in, err := (&source.Args{Source: c.Script}).Open(std)
 	if err != nil {
 		return nil, fmt.Errorf("--script: %w", err)
@@ -109,19 +107,19 @@ func (c *Verb) readScript(std command.Stdio) (*simnet.Scenario, error) {
 }
 
 // replay runs one scenario.
-func (c *Verb) replay(ctx context.Context, std command.Stdio, sc *simnet.Scenario, name string) error {
-	out := command.NewWriter(ctx, std.Out)
+func (c *Verb) replay(ctx context.Context, std terminal.Stdio, sc *simnet.Scenario, name string) error {
+	out := terminal.NewWriter(ctx, std.Out)
 	if c.Trace {
 		if _, err := simnet.Run(sc, out); err != nil {
 			return err
 		}
 	}
-	r, err := command.Await(ctx, func() (*simnet.Result, error) { return simnet.Check(sc) })
+	r, err := terminal.Await(ctx, func() (*simnet.Result, error) { return simnet.Check(sc) })
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		err = command.WriteJSON(out, newScenarioObject(sc, r), "")
+		err = terminal.WriteJSON(out, newScenarioObject(sc, r), "")
 	} else {
 		err = printReplay(out, sc, r, name)
 	}
@@ -129,7 +127,7 @@ func (c *Verb) replay(ctx context.Context, std command.Stdio, sc *simnet.Scenari
 		return err
 	}
 	if r.Violation != nil {
-		return command.Negative(fmt.Sprintf("%s: %v", name, r.Violation))
+		return terminal.Negative(fmt.Sprintf("%s: %v", name, r.Violation))
 	}
 	return nil
 }
@@ -137,7 +135,7 @@ func (c *Verb) replay(ctx context.Context, std command.Stdio, sc *simnet.Scenari
 // soak runs many seeds on all cores.
 type soak struct {
 	cmd    *Verb
-	bar    command.Progress
+	bar    terminal.Progress
 	next   atomic.Uint64 // number of seeds taken
 	began  time.Time
 	took   time.Duration
@@ -214,15 +212,15 @@ func (f *soakFailure) shrink(most int) {
 }
 
 // print shrinks the scenarios of failed seeds and prints the result.
-func (s *soak) print(ctx context.Context, std command.Stdio) error {
-	out := command.NewWriter(ctx, std.Out)
+func (s *soak) print(ctx context.Context, std terminal.Stdio) error {
+	out := terminal.NewWriter(ctx, std.Out)
 	for i := range s.fails {
 		if err := s.printFailure(ctx, out, &s.fails[i]); err != nil {
 			return err
 		}
 	}
 	if s.cmd.JSON {
-		if err := command.WriteJSON(out, s.object(), ""); err != nil {
+		if err := terminal.WriteJSON(out, s.object(), ""); err != nil {
 			return err
 		}
 	} else if len(s.fails) == 0 {
@@ -233,15 +231,15 @@ func (s *soak) print(ctx context.Context, std command.Stdio) error {
 		}
 	}
 	if len(s.fails) > 0 {
-		return command.Negative(fmt.Sprintf("%d of %d seeds fail", len(s.fails), s.done))
+		return terminal.Negative(fmt.Sprintf("%d of %d seeds fail", len(s.fails), s.done))
 	}
 	return nil
 }
 
 func (s *soak) rate() float64 { return float64(s.done) / s.took.Seconds() }
 
-func (s *soak) printFailure(ctx context.Context, out command.Writer, f *soakFailure) error {
-	_, err := command.Await(ctx, func() (any, error) { f.shrink(s.cmd.Ranks); return nil, nil })
+func (s *soak) printFailure(ctx context.Context, out terminal.Writer, f *soakFailure) error {
+	_, err := terminal.Await(ctx, func() (any, error) { f.shrink(s.cmd.Ranks); return nil, nil })
 	if err != nil || s.cmd.JSON {
 		return err
 	}

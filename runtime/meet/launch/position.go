@@ -49,30 +49,33 @@ type launcher struct {
 	meet func(ctx context.Context, p *Position) (MeetingPoint, error)
 }
 
-// launchers are listed by precedence; those below which others may run come last.
-var launchers = []launcher{
-	{rank: "SCHEDGEN_RANK", size: []string{"SCHEDGEN_SIZE"}, meet: meetUnknown},
-	{rank: "OMPI_COMM_WORLD_RANK", size: []string{"OMPI_COMM_WORLD_SIZE"}, local: "OMPI_COMM_WORLD_LOCAL_SIZE", twin: "PMIX_RANK", meet: meetOpenMPI},
-	// mpirun_rsh of MVAPICH, which speaks PMI-1 at a port.
-	{rank: "MV2_COMM_WORLD_RANK", size: []string{"MV2_COMM_WORLD_SIZE"}, local: "MV2_COMM_WORLD_LOCAL_SIZE", needs: []string{"PMI_FD", "PMI_PORT"}, twin: "PMI_ID", meet: meetPMI},
-	// mpirun of MPICH and of Intel MPI, srun --mpi=pmi2, flux run
-	{rank: "PMI_RANK", size: []string{"PMI_SIZE"}, local: "MPI_LOCALNRANKS", hosts: []string{"SLURM_STEP_NUM_NODES", "FLUX_JOB_NNODES"}, needs: []string{"PMI_FD"}, meet: meetPMI},
-	{rank: "RANK", size: []string{"WORLD_SIZE"}, local: "LOCAL_WORLD_SIZE", meet: meetTorch},
-	// A batch script also has a rank and a number of tasks, but is no task.
-	{rank: "SLURM_PROCID", size: []string{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, hosts: []string{"SLURM_STEP_NUM_NODES"}, twin: "PMIX_RANK", claims: taskOfSlurm, mark: "SLURM_STEP_ID", outer: true, quiet: true, meet: meetSlurm},
-	// flux run without PMI (-o pmi=off).
-	{rank: "FLUX_TASK_RANK", size: []string{"FLUX_JOB_SIZE"}, hosts: []string{"FLUX_JOB_NNODES"}, outer: true, quiet: true, meet: meetByJob("FLUX_JOB_ID")},
-	// PALS itself does not always set the size; Cray's PMI does.
-	{rank: "PALS_RANKID", size: []string{"PALS_SIZE", "PMI_SIZE"}, local: "PALS_LOCAL_SIZE", claims: taskOfPALS, outer: true, quiet: true, meet: meetByJob("PALS_APID")},
-	// jsrun of LSF, which also sets the variables of Open MPI for programs of Spectrum MPI.
-	{rank: "JSM_NAMESPACE_RANK", size: []string{"JSM_NAMESPACE_SIZE"}, local: "JSM_NAMESPACE_LOCAL_SIZE", outer: true, quiet: true, meet: meetUnknown},
-	// Kubernetes does not set the size: the author of the job does.
-	{rank: indexOfJob, size: []string{"SCHEDGEN_SIZE"}, claims: podOfJob, quiet: true, meet: meetKubernetes},
-	// PMIx, PMI-1 at a port (mpirun -pmi-port of MPICH) and ALPS (aprun) set no variable with the
-	// size.
-	{rank: "PMIX_RANK", quiet: true},
-	{rank: "PMI_ID", quiet: true},
-	{rank: "ALPS_APP_PE", quiet: true},
+// launchers returns all launchers by precedence. Those below which others may run come last. It is a
+// function, so that a program that does not ask for its launcher does not carry them.
+func launchers() []launcher {
+	return []launcher{
+		{rank: "SCHEDGEN_RANK", size: []string{"SCHEDGEN_SIZE"}, meet: meetUnknown},
+		{rank: "OMPI_COMM_WORLD_RANK", size: []string{"OMPI_COMM_WORLD_SIZE"}, local: "OMPI_COMM_WORLD_LOCAL_SIZE", twin: "PMIX_RANK", meet: meetOpenMPI},
+		// mpirun_rsh of MVAPICH, which speaks PMI-1 at a port.
+		{rank: "MV2_COMM_WORLD_RANK", size: []string{"MV2_COMM_WORLD_SIZE"}, local: "MV2_COMM_WORLD_LOCAL_SIZE", needs: []string{"PMI_FD", "PMI_PORT"}, twin: "PMI_ID", meet: meetPMI},
+		// mpirun of MPICH and of Intel MPI, srun --mpi=pmi2, flux run
+		{rank: "PMI_RANK", size: []string{"PMI_SIZE"}, local: "MPI_LOCALNRANKS", hosts: []string{"SLURM_STEP_NUM_NODES", "FLUX_JOB_NNODES"}, needs: []string{"PMI_FD"}, meet: meetPMI},
+		{rank: "RANK", size: []string{"WORLD_SIZE"}, local: "LOCAL_WORLD_SIZE", meet: meetTorch},
+		// A batch script also has a rank and a number of tasks, but is no task.
+		{rank: "SLURM_PROCID", size: []string{"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, hosts: []string{"SLURM_STEP_NUM_NODES"}, twin: "PMIX_RANK", claims: taskOfSlurm, mark: "SLURM_STEP_ID", outer: true, quiet: true, meet: meetSlurm},
+		// flux run without PMI (-o pmi=off).
+		{rank: "FLUX_TASK_RANK", size: []string{"FLUX_JOB_SIZE"}, hosts: []string{"FLUX_JOB_NNODES"}, outer: true, quiet: true, meet: meetByJob("FLUX_JOB_ID")},
+		// PALS itself does not always set the size; Cray's PMI does.
+		{rank: "PALS_RANKID", size: []string{"PALS_SIZE", "PMI_SIZE"}, local: "PALS_LOCAL_SIZE", claims: taskOfPALS, outer: true, quiet: true, meet: meetByJob("PALS_APID")},
+		// jsrun of LSF, which also sets the variables of Open MPI for programs of Spectrum MPI.
+		{rank: "JSM_NAMESPACE_RANK", size: []string{"JSM_NAMESPACE_SIZE"}, local: "JSM_NAMESPACE_LOCAL_SIZE", outer: true, quiet: true, meet: meetUnknown},
+		// Kubernetes does not set the size: the author of the job does.
+		{rank: indexOfJob, size: []string{"SCHEDGEN_SIZE"}, claims: podOfJob, quiet: true, meet: meetKubernetes},
+		// PMIx, PMI-1 at a port (mpirun -pmi-port of MPICH) and ALPS (aprun) set no variable with the
+		// size.
+		{rank: "PMIX_RANK", quiet: true},
+		{rank: "PMI_ID", quiet: true},
+		{rank: "ALPS_APP_PE", quiet: true},
+	}
 }
 
 const indexOfJob = "JOB_COMPLETION_INDEX"
@@ -113,11 +116,12 @@ func Find(getenv func(string) string) (Position, error) {
 
 func find(getenv func(string) string) (found *Position, err error) {
 	var half, less *halfError
-	for i := range launchers {
+	all := launchers()
+	for i := range all {
 		if i == 0 && getenv("SCHEDGEN_RANK") == "" && getenv(indexOfJob) != "" {
 			continue // the size belongs to Kubernetes
 		}
-		l := &launchers[i]
+		l := &all[i]
 		p, err := l.position(getenv)
 		switch {
 		case errors.As(err, &less) && (l.quiet || less.faint):
@@ -240,7 +244,7 @@ func (l *launcher) checkTwin(getenv func(string) string, rank string) error {
 
 // innerLauncher reports whether a launcher other than the outer ones has started this process.
 func innerLauncher(getenv func(string) string) bool {
-	return slices.ContainsFunc(launchers[1:], func(l launcher) bool { return !l.quiet && getenv(l.rank) != "" })
+	return slices.ContainsFunc(launchers()[1:], func(l launcher) bool { return !l.quiet && getenv(l.rank) != "" })
 }
 
 // countLocal sets how many ranks are on this host, and whether there are several hosts, as far as l

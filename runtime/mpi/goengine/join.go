@@ -108,7 +108,7 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rank %d of %d: %w", m.rank, m.size, err)
 	}
-	return runtime.New(ctx, runtime.Config{
+	return runtime.Join(ctx, runtime.Config{
 		Transport: t,
 		Silence:   -1, // a stopped rank is not lost: the MPI detects dead ranks
 		Meanwhile: m.meanwhile,

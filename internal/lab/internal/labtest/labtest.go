@@ -12,6 +12,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Program returns a command with some verbs of schedlab. Each call of verbs returns a new grammar.
@@ -32,7 +33,7 @@ func Main(m *testing.M, p *command.Program) int {
 func Run(t *testing.T, p *command.Program, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs output
-	code = p.Run(t.Context(), args, command.Stdio{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: os.Getenv})
+	code = p.Run(t.Context(), args, terminal.Stdio{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: os.Getenv})
 	t.Logf("%s%s", &out, &errs)
 	return code, out.String(), errs.String()
 }
@@ -44,7 +45,7 @@ func Parse[V any](t *testing.T, args ...string) (*V, error) {
 		Verb V `cmd:""`
 		command.About
 	})
-	parser, err := Program(nil).Parser(grammar, command.Stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
+	parser, err := Program(nil).Parser(grammar, terminal.Stdio{Out: io.Discard, Err: io.Discard}, func(int) {})
 	require.NoError(t, err)
 	_, err = parser.Parse(append([]string{"verb"}, args...))
 	return &grammar.Verb, err

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/host"
+	"github.com/schedgen/schedgen/internal/terminal"
 )
 
 // Files say where results are written. The variable name is the default of --name.
@@ -48,7 +48,7 @@ func (f *Files) Write(fill map[string]func(io.Writer) error) error {
 		return fmt.Errorf("--out: %w", err)
 	}
 	for extension, to := range fill {
-		if err := command.WriteFile("out", f.Path(extension), to); err != nil {
+		if err := terminal.WriteFile("out", f.Path(extension), to); err != nil {
 			return err
 		}
 	}

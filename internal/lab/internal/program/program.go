@@ -15,8 +15,8 @@ import (
 // The packages of the programs that verbs build, below the root of the module. Each program has the
 // name of its package.
 const (
-	Schedgen = "./cmd/schedgen" // runs ranks and makes schedules
-	Cast     = "./cmd/schedgen" // sends and receives files, by its verbs cast and receive
+	Schedgen = "./cmd/schedgen"  // runs ranks and makes schedules
+	Cast     = "./cmd/schedcast" // sends and receives files
 )
 
 // Self returns the command that runs a hidden verb of this program in a process of its own.
