@@ -110,29 +110,36 @@ func TestCastChangedMeanwhile(t *testing.T) {
 	for name, resume := range heavy.Or(map[string]bool{"resumed": true}, map[string]bool{"anew": false, "resumed": true}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path, text := randomFile(t, 12<<20)
-			args := func(all ...string) []string {
-				if resume {
-					all = append(all, "--resume")
-				}
-				return all
-			}
-			sender := startCast(t, args("--serve", path, "--expect", "2", "--silence", "10m", "--listen", "127.0.0.1:0", "--limit", "10MiB/s", "--json")...)
-			at := sender.address()
-			one, silent := t.TempDir(), t.TempDir()
-			first := startCast(t, args("receive", "--from", at, "--to", one, "--name", "one")...)
-			second := startCast(t, args("receive", "--from", at, "--to", silent, "--name", "silent")...)
-			wrote(t, silent, kept)
-			require.NoError(t, second.cmd.Process.Signal(syscall.SIGSTOP))
-			first.has(filepath.Join(one, "file"), text)
-			require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("new "), len(text)/4), 0o644))
-			require.NoError(t, second.cmd.Process.Signal(syscall.SIGCONT))
-			second.lacks(filepath.Join(silent, "file"), "file has changed since the cast began")
-			o, _ := sender.ended(terminal.No)
-			require.True(t, byName(&o)["one"].Done)
-			require.Contains(t, byName(&o)["silent"].Reason, "file has changed since the cast began")
+			atRates(t, func(limit string) bool { return changedWhileSilent(t, resume, limit) })
 		})
 	}
+}
+
+// changedWhileSilent runs the test at a rate, and reports whether it was in time.
+func changedWhileSilent(t *testing.T, resume bool, limit string) bool {
+	path, text := randomFile(t, 12<<20)
+	args := func(all ...string) []string {
+		if resume {
+			all = append(all, "--resume")
+		}
+		return all
+	}
+	sender := startCast(t, args("--serve", path, "--expect", "2", "--silence", "10m", "--listen", "127.0.0.1:0", "--limit", limit, "--json")...)
+	at := sender.address()
+	one, silent := t.TempDir(), t.TempDir()
+	first := startCast(t, args("receive", "--from", at, "--to", one, "--name", "one")...)
+	second := startCast(t, args("receive", "--from", at, "--to", silent, "--name", "silent")...)
+	if !inTime(t, kept, second.send(syscall.SIGSTOP), silent) {
+		return false
+	}
+	first.has(filepath.Join(one, "file"), text)
+	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("new "), len(text)/4), 0o644))
+	require.NoError(t, second.cmd.Process.Signal(syscall.SIGCONT))
+	second.lacks(filepath.Join(silent, "file"), "file has changed since the cast began")
+	o, _ := sender.ended(terminal.No)
+	require.True(t, byName(&o)["one"].Done)
+	require.Contains(t, byName(&o)["silent"].Reason, "file has changed since the cast began")
+	return true
 }
 
 // Over ssh, too, a host that is late gets the same file as the others, or fails.

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -70,6 +72,46 @@ func wrote(t *testing.T, dir string, bytes int64) {
 		info, err := all[0].Info()
 		return err == nil && info.Size() >= bytes
 	}, patience, 5*time.Millisecond)
+}
+
+// atRates calls try with lower and lower rates until it reports that it was in time: on a busy
+// machine a cast may end before the test does what it wants to do meanwhile.
+func atRates(t *testing.T, try func(limit string) bool) {
+	t.Helper()
+	for rate := 10 << 20; !try(fmt.Sprint(rate, "/s")); rate /= 4 {
+		require.Greater(t, rate, 64<<10, "the cast was over too early at each rate")
+	}
+}
+
+// inTime waits until each of dirs has at least n bytes of an incomplete file, or the whole file. It
+// then calls do, and reports whether no file was complete by then.
+func inTime(t *testing.T, n int64, do func(), dirs ...string) bool {
+	t.Helper()
+	complete := func(dir string) bool {
+		all, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		return len(all) > 0 && !strings.HasPrefix(all[0].Name(), unpack.TempPrefix)
+	}
+	for _, dir := range dirs {
+		require.Eventually(t, func() bool {
+			if complete(dir) {
+				return true
+			}
+			all, err := os.ReadDir(dir)
+			if err != nil || len(all) != 1 {
+				return false
+			}
+			info, err := all[0].Info()
+			return err == nil && info.Size() >= n
+		}, patience, 5*time.Millisecond)
+	}
+	do()
+	return !slices.ContainsFunc(dirs, complete)
+}
+
+// send returns a function that sends a signal to a process.
+func (c *castProcess) send(s os.Signal) func() {
+	return func() { require.NoError(c.t, c.cmd.Process.Signal(s)) }
 }
 
 // A receiver that comes during a cast is served after it.
