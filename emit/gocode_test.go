@@ -166,7 +166,8 @@ func patternless(ranks, puts int) *ir.Schedule {
 // refused with the reason and an alternative.
 func TestGoRefusesLargeSchedules(t *testing.T) {
 	s := patternless(50, 5)
-	require.True(t, goText(t, s, Options{}) == goText(t, s, Options{}), "the same again")
+	first := goText(t, s, Options{})
+	require.Equal(t, first, goText(t, s, Options{}), "the same again")
 	for _, c := range []struct {
 		s     *ir.Schedule
 		roles string
