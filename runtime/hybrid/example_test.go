@@ -30,7 +30,7 @@ func ExampleJoin() {
 			if err != nil {
 				log.Fatal(err)
 			}
-			comm, err := runtime.New(ctx, runtime.Config{Transport: t})
+			comm, err := runtime.Join(ctx, runtime.Config{Transport: t})
 			if err != nil {
 				log.Fatal(err)
 			}

@@ -19,7 +19,7 @@ func ExampleNew() {
 	var ranks sync.WaitGroup
 	for _, t := range ts {
 		ranks.Go(func() {
-			comm, err := runtime.New(ctx, runtime.Config{Transport: t})
+			comm, err := runtime.Join(ctx, runtime.Config{Transport: t})
 			if err != nil {
 				log.Fatal(err)
 			}

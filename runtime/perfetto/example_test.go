@@ -24,7 +24,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	comm, err := runtime.New(ctx, runtime.Config{Transport: ts[0], Observe: runtime.Observe{Trace: w.Event}})
+	comm, err := runtime.Join(ctx, runtime.Config{Transport: ts[0], Observe: runtime.Observe{Trace: w.Event}})
 	if err != nil {
 		log.Fatal(err)
 	}

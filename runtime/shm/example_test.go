@@ -25,7 +25,7 @@ func ExampleCreate() {
 			if err != nil {
 				log.Fatal(err)
 			}
-			comm, err := runtime.New(ctx, runtime.Config{Transport: t})
+			comm, err := runtime.Join(ctx, runtime.Config{Transport: t})
 			if err != nil {
 				log.Fatal(err)
 			}

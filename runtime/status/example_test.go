@@ -18,7 +18,7 @@ func ExampleHandler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	comm, err := runtime.New(ctx, runtime.Config{Transport: ts[0]})
+	comm, err := runtime.Join(ctx, runtime.Config{Transport: ts[0]})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func ExampleJoin() {
 	if err != nil {
 		log.Fatal(err) // such as: there is no adapter
 	}
-	comm, err := runtime.New(ctx, runtime.Config{Transport: t})
+	comm, err := runtime.Join(ctx, runtime.Config{Transport: t})
 	if err != nil {
 		log.Fatal(err)
 	}
