@@ -204,8 +204,8 @@ func writeTo(t *testing.T, path string, write func(*bytes.Buffer) error) {
 }
 
 // generatedExamples returns schedules of every algorithm, with few and with many chunks, and some
-// that no algorithm makes, except those that the format refuses. Daily tests take the parameters of an algorithm in turn, because
-// compiling the code takes longer than all the rest.
+// schedules that no algorithm makes. It leaves out schedules that the format refuses. Daily tests
+// take the parameters of an algorithm in turn, because the code takes long to compile.
 func generatedExamples(t *testing.T) []*ir.Schedule {
 	var all []*ir.Schedule
 	add := func(name string, p schedule.Params) {

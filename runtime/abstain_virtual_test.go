@@ -14,8 +14,8 @@ import (
 	"github.com/schedgen/schedgen/runtime/mem"
 )
 
-// If Join fails at one rank when the transport stands, the communicators of all other ranks fail with
-// the rank and its reason, also of those that join later.
+// Join fails at one rank although the transport stands. The communicators of all other ranks then
+// fail, and their errors name the rank and its reason. This also holds for ranks that join later.
 func TestJoinThatFailsIsTold(t *testing.T) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -86,9 +86,9 @@ func Algorithms() []Algorithm {
 	return slices.DeleteFunc(slices.Clone(registry()), func(a Algorithm) bool { return a.unlisted })
 }
 
-// Broadcasts returns the algorithms of communicators that only broadcast: along a chain, by default,
-// or by acknowledged multicasts. With them are those that every communicator needs: a barrier, and
-// trees for rootless messages and for questions.
+// Broadcasts returns the algorithms of a communicator that only broadcasts. A chain comes first and
+// is the default. The second broadcast is by acknowledged multicasts. The others are what every
+// communicator needs: a barrier, and trees for rootless messages and for questions.
 func Broadcasts() []Algorithm {
 	return []Algorithm{chain(), mcastAckTree(), dissemination(), skipRingAlgorithm(), anyreduceSkipRing()}
 }

@@ -13,16 +13,17 @@ import (
 // ranks, beginning with rank 0. So ranks give partial results different numbers and fold different
 // trees. Such a schedule is proved by its bare programs, which rotate.
 //
-// The bare program of a rank names a partial result that comes from another rank by the put that
-// brings it: v<m> is what put m of contributions in the sender's program brings. It has none of the
-// partial results that the rank folds itself. What waits for one of them waits for all that the
-// fold's rule waits for, and a chunk is folded from all leaves of its tree at once.
+// The bare program of a rank numbers the partial results that come from other ranks by the puts that
+// bring them: put m of contributions in the sender's program brings v<m>. The bare program leaves out
+// the partial results that the rank folds itself. A rule that waits for such a result waits instead
+// for all slots for which the fold's rule waits. A chunk is folded from all leaves of its tree at
+// once.
 //
-// Only folds of the same rank read the partial results that the bare programs lack, and each is set
-// as soon as the last slot is set for which the fold's rule waits. So all other slots are set in the
-// same rounds, and need the same slots before, as in the schedule. All answers but those about trees
-// are the same for both. The trees are computed from the program of each rank. That is possible rank
-// by rank because what comes from other ranks and is folded are their contributions.
+// Only folds of the same rank read the partial results that are left out. Each of these results is
+// set as soon as the last slot is set for which the fold's rule waits. So all other slots are set in
+// the same rounds as in the schedule, and need the same slots before. Both forms therefore give the
+// same answers, except about trees. The trees are computed from the full program of each rank. One
+// rank's program is enough for its trees, because ranks receive and fold only contributions.
 
 // maxContributions bounds the puts of contributions of all ranks. A table has four bytes for each.
 const maxContributions = 1 << 26

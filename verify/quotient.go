@@ -67,8 +67,8 @@ type deed struct {
 	sets   run  // part of ids; a multicast of rank 0 sets slot i by reaching rank i+1
 }
 
-// What stands for the destination of a deed that is no put. Only schedules that rotate and fold
-// nothing are proved with multicasts.
+// These numbers replace the destination where a deed is not a put. The proof accepts multicasts only
+// in schedules that rotate and fold nothing.
 const (
 	folds = -1
 	casts = -2

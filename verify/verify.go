@@ -37,8 +37,8 @@ type Report struct {
 	// Rotates says that the proof of rank 0 covers all ranks, whose programs are its own, shifted
 	// (see [RunLean]).
 	Rotates bool
-	// FoldsApart says that this is so but for the order in which ranks fold, so that the folds of each
-	// rank were examined.
+	// FoldsApart says that ranks fold in different orders. The proof of rank 0 then covers everything
+	// except the folds, which were examined at each rank.
 	FoldsApart bool
 }
 

@@ -45,7 +45,7 @@ const (
 // Point is a point of a line.
 type Point struct{ X, Y float64 }
 
-// Spread is the range of the values of which a point is one. It is drawn as a vertical line.
+// Spread is the range of the values that a point stands for. A vertical line shows it.
 type Spread struct{ Least, Most float64 }
 
 // Black is the number of the colour black.

@@ -7,16 +7,13 @@ import "math"
 // Inf is a capacity that no flow exhausts.
 const Inf = math.MaxInt64 / 4
 
-// Graph is nodes and arcs with capacities. One goroutine at a time may use it; see [Graph.Share].
+// Graph is nodes and arcs with capacities. One goroutine at a time may use it.
 type Graph struct {
 	Cap      []int64 // by arc
 	from, to []int32
 	out, in  [][]int32 // by node: arcs
-	scratch
-}
 
-// scratch is the memory of a search.
-type scratch struct {
+	// The memory of a search.
 	level []int32 // by node: distance from the source, -1: not reached
 	iter  []int32 // by node: the next of its arcs to try, those out of it before those into it
 	queue []int32
@@ -64,14 +61,6 @@ func (g *Graph) Out(node int) []int32 { return g.out[node] }
 
 // In returns the arcs that enter a node. The caller must not change them.
 func (g *Graph) In(node int) []int32 { return g.in[node] }
-
-// Share returns g for the use of another goroutine, at the same time and until g gets a node or an
-// arc. Both have the same capacities.
-func (g *Graph) Share() *Graph {
-	s := *g
-	s.scratch = scratch{level: make([]int32, len(g.level)), iter: make([]int32, len(g.iter))}
-	return &s
-}
 
 // Zero returns a flow of nothing.
 func (g *Graph) Zero() Flow { return make(Flow, len(g.Cap)) }

@@ -212,7 +212,8 @@ func Verbs(v *syntax.Verb) []Word {
 	return words
 }
 
-// Below is a source of the verbs below those that the arguments name.
+// Below is a source. The arguments before the word name a verb, and Below returns the verbs directly
+// below it.
 func Below(at Place) []Word {
 	verb := at.App
 	for _, name := range at.Args {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 // cell is a size of a file, a number of hosts, and their links.
@@ -32,7 +33,7 @@ var faults = []string{faultNone, faultSlow, faultDies, faultCut}
 const slowness = 10
 
 func (c cell) String() string {
-	text := fmt.Sprintf("%s to %d hosts, %s, %s loss", units.Size(c.Bytes), c.Hosts, units.Rate(c.Rate), units.Loss(c.PerMille))
+	text := fmt.Sprintf("%s to %d hosts, %s, %s loss", words.Size(int64(c.Bytes)), c.Hosts, units.Rate(c.Rate), units.Loss(c.PerMille))
 	if c.Fault != faultNone {
 		text += ", one " + c.Fault
 	}

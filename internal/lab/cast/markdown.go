@@ -11,6 +11,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 const disclosure = `A file that cannot be compressed goes from one host to as many as stand in the table. Hosts are network
@@ -88,7 +89,7 @@ var faultTitles = map[string]string{
 
 func writeTimes(w io.Writer, section []*line) {
 	first, names := section[0], measured(section)
-	fmt.Fprintf(w, "\n## %s, %s%s\n\n", units.Size(first.Bytes), units.Rate(first.Rate), faultTitles[first.Fault])
+	fmt.Fprintf(w, "\n## %s, %s%s\n\n", words.Size(int64(first.Bytes)), units.Rate(first.Rate), faultTitles[first.Fault])
 	titles := []string{"loss:", "hosts:", "wire:"}
 	for _, name := range names {
 		titles = append(titles, name+":")

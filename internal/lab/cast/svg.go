@@ -9,6 +9,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/chart"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 // The picture is one chart, for the smallest file over the slowest links, where the links and not
@@ -45,7 +46,7 @@ func barsOf(section []*line) chart.Bars {
 	if len(section) == 0 {
 		return c
 	}
-	c.Title = fmt.Sprintf("%s to many hosts at %s: time, in multiples of one copy on the wire", units.Size(section[0].Bytes), rateWords(section[0].Rate))
+	c.Title = fmt.Sprintf("%s to many hosts at %s: time, in multiples of one copy on the wire", words.Size(int64(section[0].Bytes)), rateWords(section[0].Rate))
 	names := measured(section)
 	for _, name := range names {
 		s := chart.Series{Name: name, Color: colors[name], Valued: name == ours}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -68,7 +68,7 @@ func (c cell) String() string {
 	if c.op == opBarrier {
 		return fmt.Sprintf("%s %s P=%d", c.wire, c.op, c.ranks)
 	}
-	return fmt.Sprintf("%s %s %s P=%d", c.wire, c.op, units.Size(c.bytes), c.ranks)
+	return fmt.Sprintf("%s %s %s P=%d", c.wire, c.op, words.Size(int64(c.bytes)), c.ranks)
 }
 
 // cells returns all combinations, grouped by operation and size. sizes are the lengths of a

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
-	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 // disclosure describes the comparison and the settings of the peers.
@@ -96,7 +96,7 @@ func opAndSize(c cell) string {
 	if c.op == opBarrier {
 		return c.op
 	}
-	return c.op + " " + units.Size(c.bytes)
+	return c.op + " " + words.Size(int64(c.bytes))
 }
 
 func detailTable(b *bytes.Buffer, all []verdict) {

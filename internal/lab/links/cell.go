@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -22,7 +23,7 @@ type cell struct {
 }
 
 func (c cell) String() string {
-	return fmt.Sprintf("%s, %s on %d hosts, %s, %s loss", c.algorithm, units.Size(c.bytes), c.hosts, units.Rate(c.rate), units.Loss(c.perMille))
+	return fmt.Sprintf("%s, %s on %d hosts, %s, %s loss", c.algorithm, words.Size(int64(c.bytes)), c.hosts, units.Rate(c.rate), units.Loss(c.perMille))
 }
 
 // collective returns the name of the collective.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 const disclosure = `Times are in seconds. A broadcast takes from the root's call until the root knows that all ranks
@@ -60,7 +61,7 @@ func (r *results) writeRow(w io.Writer, of *row) {
 	if r.byCores(of) {
 		limit = "cores"
 	}
-	report.WriteCells(w, units.Size(of.bytes), units.Loss(of.perMille), of.hosts,
+	report.WriteCells(w, words.Size(int64(of.bytes)), units.Loss(of.perMille), of.hosts,
 		units.Seconds(of.wire()), orDash(measured), spread, ratio(m.median, of.wire()), orDash(predicted), ratio(m.median, p.median), limit)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/synth"
 )
@@ -143,7 +144,7 @@ this median.
 // write writes the table of a match.
 func (m *match) write(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\n## %s: %s of %s on %d ranks, bound %s s\n\n", m.network, m.collective, units.Size(m.bytes), m.ranks, units.Seconds(m.bound))
+	fmt.Fprintf(&b, "\n## %s: %s of %s on %d ranks, bound %s s\n\n", m.network, m.collective, words.Size(int64(m.bytes)), m.ranks, units.Seconds(m.bound))
 	report.WriteTitles(&b, "by", "median:", "min–max", "median / bound:", "gain:")
 	best := m.best(false)
 	for _, c := range m.contenders {

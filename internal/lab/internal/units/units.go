@@ -8,50 +8,29 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/schedgen/schedgen/internal/words"
 )
 
-var sizes = []struct {
-	name  string
-	bytes int
-}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
-
-// Size spells a number of bytes without rounding, such as "64 MiB".
-func Size(n int) string {
-	for _, u := range sizes {
-		if n >= u.bytes && n%u.bytes == 0 {
-			return fmt.Sprintf("%d %s", n/u.bytes, u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
-}
-
-// MaxSize is the largest size that ParseSize accepts, in bytes.
+// MaxSize is the largest size of a message, in bytes.
 const MaxSize = 1 << 30
 
-// ParseSize parses a number of bytes such as "64MiB".
-func ParseSize(text string) (int, error) {
-	for _, u := range sizes {
-		digits, ok := strings.CutSuffix(text, u.name)
-		if !ok {
-			continue
-		}
-		n, err := strconv.Atoi(strings.TrimSpace(digits))
-		if err != nil || n < 1 || n > MaxSize/u.bytes {
-			return 0, fmt.Errorf("%q: must be 1B … 1GiB", text)
-		}
-		return n * u.bytes, nil
-	}
-	return 0, fmt.Errorf("%q has no unit: B, KiB, MiB or GiB", text)
-}
-
-// Bytes is a number of bytes that a flag gives, such as 64MiB.
+// Bytes is a number of bytes that a flag gives, such as 64MiB: from 1 to MaxSize.
 type Bytes int
 
-// UnmarshalText reads a size as ParseSize does.
+// UnmarshalText reads a size as [words.ParseSize] does, but a size must have a unit.
 func (b *Bytes) UnmarshalText(text []byte) error {
-	n, err := ParseSize(string(text))
+	n, err := words.ParseSize(string(text))
+	switch {
+	case err != nil:
+		return err
+	case !strings.HasSuffix(string(text), "B"):
+		return fmt.Errorf("%q has no unit: B, KiB, MiB or GiB", text)
+	case n < 1 || n > MaxSize:
+		return fmt.Errorf("%q: must be 1B … 1GiB", text)
+	}
 	*b = Bytes(n)
-	return err
+	return nil
 }
 
 // Bits is a rate in bits a second that a flag gives, such as 100mbit; 0: unlimited.

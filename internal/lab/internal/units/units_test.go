@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/words"
 )
 
 func TestWire(t *testing.T) {
@@ -22,9 +23,9 @@ func TestWire(t *testing.T) {
 func TestSpelling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, MaxSize).Draw(t, "bytes")
-		got, err := ParseSize(strings.ReplaceAll(Size(n), " ", ""))
-		require.NoError(t, err)
-		require.Equal(t, n, got)
+		var got Bytes
+		require.NoError(t, got.UnmarshalText([]byte(strings.ReplaceAll(words.Size(int64(n)), " ", ""))))
+		require.EqualValues(t, n, got)
 		r := rapid.Int64Range(0, 1e6).Draw(t, "Mbit/s") * 1e6
 		rate, err := ParseRate(Rate(r))
 		require.NoError(t, err)
