@@ -147,7 +147,8 @@ func (c *checker) failed(p *process, err error) {
 }
 
 // checkNamed checks which rank the failed call of a process calls lost. All remaining ranks must
-// name the same silent ranks; a rank that was stopped itself may differ.
+// name the same silent ranks. A rank that was stopped is told that it was lost, or has come back in
+// time and names the same ranks as the others.
 func (c *checker) checkNamed(p *process, err error) {
 	rank, lost := lostIn(err)
 	if !lost || c.hasty || c.w.comm.Silence == 0 {
@@ -158,8 +159,6 @@ func (c *checker) checkNamed(p *process, err error) {
 	case rank == p.rank && c.w.hushed(rank): // the rank is told that it was lost
 	case !errors.As(err, &all):
 		c.fail("rank %d does not name all that are lost: %v", p.rank, err)
-	case c.w.stopped(p.rank):
-		c.fail("rank %d, which was stopped, is not told that it was lost: %v", p.rank, err)
 	default:
 		for other, named := range c.named {
 			if named != nil && !c.w.apart(other, p.rank) && !slices.Equal(named, all.Ranks) {
