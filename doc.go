@@ -216,7 +216,8 @@
 //
 // # Below
 //
-// [Config] chooses transports and algorithms for [Join]. Package runtime is below this package. It
-// moves bytes by schedules. [Comm.Runtime] and [Wrap] convert between communicators of the two. The
-// errors of this package wrap those of package runtime, and [errors.As] finds the types of both.
+// Package schedgen imports schedule, which has the algorithms, and runtime, which moves bytes by
+// them. [Config] chooses transports and algorithms for [Join]. [Comm.Runtime] and [Wrap] convert
+// between communicators of the two packages. The errors of this package wrap those of package
+// runtime, and [errors.As] finds the types of both.
 package schedgen

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 // These are the conditions that errors wrap; test with [errors.Is]. The communicator stays intact

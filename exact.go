@@ -4,8 +4,8 @@ import (
 	"context"
 	"unsafe"
 
-	"github.com/schedgen/schedgen/runtime/fold"
-	"github.com/schedgen/schedgen/runtime/fold/exact"
+	"github.com/schedgen/schedgen/internal/fold"
+	"github.com/schedgen/schedgen/internal/fold/exact"
 )
 
 // Exact is a sum of floating-point numbers, and of products of two of them, that is not rounded.

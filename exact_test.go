@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/schedule"
 )

@@ -3,8 +3,8 @@ package schedgen
 import (
 	"reflect"
 
+	"github.com/schedgen/schedgen/internal/fold"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/fold"
 )
 
 // Op is an operation that folds two elements into one, such as [Sum]. All ranks of a collective

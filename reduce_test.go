@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen"
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 type (

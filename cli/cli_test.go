@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/internal/version"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"

@@ -14,13 +14,13 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/internal/chart"
+	"github.com/schedgen/schedgen/internal/model/loggp"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim"
-	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // compareCmd is the verb compare.

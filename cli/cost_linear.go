@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/model/loggp"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim"
-	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // linearFlag is a flag whose value describes the linear model of paper 004, such as "150us,80ns":

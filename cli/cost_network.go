@@ -10,10 +10,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/synth"
 	"github.com/schedgen/schedgen/verify"

@@ -6,11 +6,11 @@ import (
 	"io"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/foreign/chakra"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
+	"github.com/schedgen/schedgen/internal/foreign/goal"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/ir/chakra"
-	"github.com/schedgen/schedgen/ir/dag"
-	"github.com/schedgen/schedgen/ir/goal"
 )
 
 // rewrite prints a file of another program as GOAL or as traces of Chakra. No other format can hold

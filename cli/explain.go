@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/model/loggp"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // explainCmd is the verb explain.

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/model/loggp"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // TestExplainSaysWhatRunDoes checks that explain names the transport, the algorithm and the

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/dag"
 	"github.com/schedgen/schedgen/verify"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/hosttest"
+	"github.com/schedgen/schedgen/internal/test/hosttest"
 )
 
 // countMulticasts prints how many multicasts a host has sent.

@@ -18,10 +18,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
+	"github.com/schedgen/schedgen/internal/test/etcdtest"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/porttest"
 )
 
 // party is a set of processes that are or become members of a group.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // Sizes far beyond what can be computed are refused, or the verb ends when it is interrupted.

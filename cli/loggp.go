@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/model/loggp"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/sim"
-	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // loggpArgs are the flags for the parameters of the LogGP model and the length of a block.

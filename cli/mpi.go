@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/mpi"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/runtime/mpi"
 )
 
 // mpiCmd is the verb mpi. It starts a command, and loads the library of package mpi into the

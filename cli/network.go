@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/foreign/dot"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/network"
-	"github.com/schedgen/schedgen/network/dot"
 	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/synth"
 )

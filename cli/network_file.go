@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/foreign/astra"
+	"github.com/schedgen/schedgen/internal/foreign/dot"
+	"github.com/schedgen/schedgen/internal/foreign/nccl"
+	"github.com/schedgen/schedgen/internal/foreign/slurm"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/network"
-	"github.com/schedgen/schedgen/network/astra"
-	"github.com/schedgen/schedgen/network/dot"
-	"github.com/schedgen/schedgen/network/nccl"
-	"github.com/schedgen/schedgen/network/slurm"
 )
 
 // fileOptions are what files of other programs leave open.

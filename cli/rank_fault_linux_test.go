@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/porttest"
 )
 
 // TestRanksHearOfAFault starts ranks of which one has too few descriptors to let the others in. All

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/meet/launch"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/wire"
 )

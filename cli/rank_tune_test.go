@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/porttest"
 )
 
 // TestRankTune starts two ranks by hand, which measure as the two ranks of the verb tune do. Rank 0

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/schedule"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
-	"github.com/schedgen/schedgen/runtime/meet/launch"
+	"github.com/schedgen/schedgen/internal/meet/launch"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 

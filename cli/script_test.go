@@ -18,10 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/buildtest"
-	"github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/internal/porttest"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/buildtest"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/porttest"
 	"github.com/schedgen/schedgen/ir"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/systemdtest"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/systemdtest"
 )
 
 // The delivered unit of a member has flags that the command accepts.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/model/fit"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // tuneCmd is the verb tune.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/schedgen/schedgen/internal/model/fit"
+	"github.com/schedgen/schedgen/internal/model/grid"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/schedule/selection/grid"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // timedCell holds the times of a candidate. Its runs are apart in time, so that other load on the

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/schedgen/schedgen/internal/model/fit"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // tuneObject is the object that tune prints with --json. Times are in nanoseconds, slopes in

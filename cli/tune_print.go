@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/internal/command"
+	"github.com/schedgen/schedgen/internal/model/fit"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // print prints the measured times, the parameters of the models and the rules.

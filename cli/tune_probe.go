@@ -7,9 +7,9 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/cli/internal/probe"
+	"github.com/schedgen/schedgen/internal/model/fit"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // putting is the algorithm by which two ranks send each other a message. It is one put.

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/schedgen/schedgen/internal/model/fit"
+	"github.com/schedgen/schedgen/internal/model/grid"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/schedule/selection/grid"
 	"github.com/schedgen/schedgen/sim"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // grids returns a grid for each collective: of the cases to time, or of the cases that the model

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
+	"github.com/schedgen/schedgen/internal/model/fit"
+	"github.com/schedgen/schedgen/internal/model/grid"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/schedule/selection/grid"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 func TestTunedGrids(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schedgen/schedgen/emit/engine"
+	"github.com/schedgen/schedgen/internal/engine"
 	"github.com/schedgen/schedgen/ir"
 )
 

@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/emit/engine"
-	"github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/internal/mpitest"
+	"github.com/schedgen/schedgen/internal/engine"
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
+	"github.com/schedgen/schedgen/internal/ir/term"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/mpitest"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
-	"github.com/schedgen/schedgen/ir/term"
 	"github.com/schedgen/schedgen/schedule"
 )
 

@@ -3,14 +3,14 @@ package emit
 import (
 	"io"
 
+	"github.com/schedgen/schedgen/internal/foreign/chakra"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/chakra"
-	"github.com/schedgen/schedgen/ir/dag"
 )
 
 // writeChakra writes what happens under the losses of o as traces of Chakra, the input of the
-// simulator ASTRA-sim (form: package ir/chakra). The operations and their names are those of GOAL.
-// A fold is a computation that works on the bytes of each operand but the first.
+// simulator ASTRA-sim (form: package internal/foreign/chakra). The operations and their names are
+// those of GOAL. A fold is a computation that works on the bytes of each operand but the first.
 func writeChakra(create func(rank int, write func(io.Writer) error) error, s *ir.Schedule, o Options) error {
 	ops, err := newOperations(s, o)
 	if err != nil {

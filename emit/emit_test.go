@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/emit/engine"
+	"github.com/schedgen/schedgen/internal/engine"
 	"github.com/schedgen/schedgen/ir"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
+	"github.com/schedgen/schedgen/internal/ir/term"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
-	"github.com/schedgen/schedgen/ir/term"
 )
 
 // explainWidth is the line width of [Explain].

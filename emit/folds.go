@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/ir/term"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/term"
 )
 
 // fold is a fold of a rank in a run, from the slots that it has at the end of a round.

@@ -6,12 +6,12 @@ import (
 	"io"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/dag"
 )
 
 // writeGOAL prints what happens under the losses of o as GOAL text, the input of the simulator
-// LogGOPSim (grammar: package ir/goal).
+// LogGOPSim (grammar: package internal/foreign/goal).
 func writeGOAL(w io.Writer, s *ir.Schedule, o Options) error {
 	g, err := newOperations(s, o)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/schedgen/schedgen/internal/ir/windows"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/windows"
 )
 
 // The packages that generated code imports, beside slices.

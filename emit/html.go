@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // Failure is a check that does not hold for a schedule, with its counterexample.

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/schedgen/schedgen/internal/foreign/msccl"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/msccl"
 )
 
 // writeMSCCL prints a schedule that consists only of puts and folds of chunks as XML for MSCCL
-// (form: package ir/msccl). Every connection between two ranks has a thread block at each of its
-// ends. If everything that a rank receives on one connection goes out on another in the same order,
-// one block does both.
+// (form: package internal/foreign/msccl). Every connection between two ranks has a thread block at
+// each of its ends. If everything that a rank receives on one connection goes out on another in the
+// same order, one block does both.
 //
 // The input of a rank is the chunks that it holds at enter, or its contribution. The output is the
 // chunks that it wants. Both are in order. Chunks to pass on and partial results are in its scratch

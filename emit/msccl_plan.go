@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // mscclPut is slots on their way that are consecutive at both ranks. A message of several slots is

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/foreign/dag"
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/dag"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // operations are the sends, receives and folds of all ranks under some losses. They are found by

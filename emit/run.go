@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
+	"github.com/schedgen/schedgen/internal/ir/term"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
-	"github.com/schedgen/schedgen/ir/term"
 )
 
 // class distinguishes transfers that the pictures draw differently.

@@ -21,27 +21,36 @@ var machineTime = map[string][]string{
 	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
 }
 
-// machineTimers lists the functions below runtime that may use them. All others get a clock.Clock.
+// machineTimers lists the functions of the timed folders that may use them. All others get a clock.Clock.
 // A pattern is a package's path and the name of a function or method, as for path.Match.
 var machineTimers = []struct{ in, reason string }{
-	{"runtime/clock.*",
+	{"internal/clock.*",
 		"System reads the machine's time"},
-	{"runtime/transporttest.*",
+	{"internal/test/transporttest.*",
 		"a suite's patience with a transport that hangs is the machine's time, whatever clock the transport has"},
-	{"runtime/membership/membershiptest.*",
+	{"internal/test/membershiptest.*",
 		"a suite's patience with a manager that hangs is the machine's time, whatever clock the manager has"},
-	{"runtime/membership/etcdtest.*",
+	{"internal/test/etcdtest.*",
 		"a process that is started takes its time from the machine"},
-	{"runtime/meet.receive", ofDescriptors},
-	{"runtime/meet.finish", ofDescriptors},
-	{"runtime/meet.quitInTime", ofDescriptors},
-	{"runtime/meet/internal/contact.Farewell", ofDescriptors},
-	{"runtime/meet/lobby.usher", ofDescriptors},
-	{"runtime/meet/lobby.dismiss", ofDescriptors},
-	{"runtime/meet/lobby.giveOut", ofDescriptors},
-	{"runtime/meet/lobby.send", ofDescriptors},
-	{"runtime/meet/lobby.Met", ofDescriptors},
-	{"runtime/meet/launch.answerOne", ofDescriptors},
+	{"internal/meet.receive", ofDescriptors},
+	{"internal/meet.finish", ofDescriptors},
+	{"internal/meet.quitInTime", ofDescriptors},
+	{"internal/meet/internal/contact.Farewell", ofDescriptors},
+	{"internal/meet/lobby.usher", ofDescriptors},
+	{"internal/meet/lobby.dismiss", ofDescriptors},
+	{"internal/meet/lobby.giveOut", ofDescriptors},
+	{"internal/meet/lobby.send", ofDescriptors},
+	{"internal/meet/lobby.Met", ofDescriptors},
+	{"internal/meet/launch.answerOne", ofDescriptors},
+}
+
+// timed has the folders that get their time from a clock.Clock: the runtime, what it is made of, and
+// the suites that test it.
+var timed = []string{
+	"runtime",
+	"internal/board", "internal/clock", "internal/core", "internal/explore", "internal/meet",
+	"internal/mpi", "internal/notice", "internal/simnet", "internal/survey", "internal/transport",
+	"internal/test/etcdtest", "internal/test/membershiptest", "internal/test/transporttest",
 }
 
 const ofDescriptors = "package net, which waits for descriptors, compares their deadlines with the machine's time"
@@ -84,11 +93,11 @@ func readingsIn(files *token.FileSet, pkg string, file *ast.File) (found []readi
 	return found
 }
 
-// TestTimeIsInjected looks at every file of the runtime except tests. Code that waits or reads the
-// time must use the clock that it has been given.
+// TestTimeIsInjected looks at every file of the timed folders except tests. Code that waits or reads
+// the time must use the clock that it has been given.
 func TestTimeIsInjected(t *testing.T) {
 	used := make([]bool, len(machineTimers))
-	require.NoError(t, filepath.WalkDir(filepath.Join("..", "runtime"), func(file string, d fs.DirEntry, err error) error {
+	look := func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			return err
 		}
@@ -106,7 +115,10 @@ func TestTimeIsInjected(t *testing.T) {
 			t.Errorf("%v: %s: take the time from a clock.Clock that is given, or say in machineTimers why %s needs the machine's", r.at, r.name, r.in)
 		}
 		return nil
-	}))
+	}
+	for _, root := range timed {
+		require.NoError(t, filepath.WalkDir(filepath.Join("..", filepath.FromSlash(root)), look))
+	}
 	for i, m := range machineTimers {
 		require.True(t, used[i], "%s does not use the machine's time: it need not be in machineTimers", m.in)
 	}
@@ -143,12 +155,12 @@ func (T) b(ctx context.Context) { context.WithTimeout(ctx, 2*time.Minute); conte
 
 func TestEntitled(t *testing.T) {
 	for in, want := range map[string]string{
-		"runtime/clock.Now":                    "reads the machine's time",
-		"runtime/meet.receive":                 "descriptor",
-		"runtime/meet.receiver":                "",
-		"runtime/internal/stream.hear":         "",
-		"runtime/transporttest.awaitAll":       "patience",
-		"runtime/transporttest/helper.patient": "",
+		"internal/clock.Now":                         "reads the machine's time",
+		"internal/meet.receive":                      "descriptor",
+		"internal/meet.receiver":                     "",
+		"internal/transport/stream.hear":             "",
+		"internal/test/transporttest.awaitAll":       "patience",
+		"internal/test/transporttest/helper.patient": "",
 	} {
 		reason := ""
 		if i := entitled(in); i >= 0 {

@@ -60,7 +60,7 @@ func TestDrawsRepeat(t *testing.T) {
 			return skipDir("..", file, d.Name())
 		}
 		dir := strings.TrimPrefix(path.Dir(filepath.ToSlash(file)), "../")
-		suite, _ := path.Match("runtime/*test", dir)
+		suite, _ := path.Match("internal/test/*test", dir)
 		if !strings.HasSuffix(file, "_test.go") && !(suite && strings.HasSuffix(file, ".go")) {
 			return nil
 		}
@@ -76,7 +76,7 @@ func TestDrawsRepeat(t *testing.T) {
 			switch strings.Trim(spec.Path.Value, `"`) {
 			case "pgregory.net/rapid":
 				rapid[dir] = true
-			case module + "/internal/heavy":
+			case module + "/internal/test/heavy":
 				heavy[dir] = true
 			}
 		}
@@ -84,7 +84,7 @@ func TestDrawsRepeat(t *testing.T) {
 	}))
 	require.NotEmpty(t, rapid)
 	for dir := range rapid {
-		require.True(t, heavy[dir], "%s: tests import rapid without internal/heavy, so they draw something else in every run", dir)
+		require.True(t, heavy[dir], "%s: tests import rapid without internal/test/heavy, so they draw something else in every run", dir)
 	}
 }
 

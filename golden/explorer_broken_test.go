@@ -10,9 +10,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/buildtest"
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
+	"github.com/schedgen/schedgen/internal/test/buildtest"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // counterexamples opens the pages that the command writes for schedules that do not verify. The

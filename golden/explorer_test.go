@@ -21,9 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 	"github.com/schedgen/schedgen/schedule"
 )
 

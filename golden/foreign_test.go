@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/foreign/chakra"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
+	"github.com/schedgen/schedgen/internal/foreign/goal"
+	"github.com/schedgen/schedgen/internal/foreign/msccl"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/chakra"
-	"github.com/schedgen/schedgen/ir/dag"
-	"github.com/schedgen/schedgen/ir/goal"
-	"github.com/schedgen/schedgen/ir/msccl"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )

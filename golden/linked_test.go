@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/buildtest"
+	"github.com/schedgen/schedgen/internal/test/buildtest"
 )
 
 // A program that only joins, broadcasts and meets at a barrier carries no proofs and no simulator.
@@ -18,7 +18,7 @@ func TestHelloLinksNoProofs(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(out), module+"/runtime.(*Comm).Barrier")
 	for line := range strings.Lines(string(out)) {
-		for _, pkg := range []string{"verify", "sim", "synth", "sim/papers"} {
+		for _, pkg := range []string{"verify", "sim", "synth", "internal/model/papers"} {
 			if _, name, found := strings.Cut(line, " T "+module+"/"+pkg+"."); found {
 				require.Contains(t, "init\n", name, "%s: programs without Use and networks should not link it", line)
 			}

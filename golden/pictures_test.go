@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
+	"github.com/schedgen/schedgen/internal/model/loggp"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/sim/loggp"
 	"github.com/schedgen/schedgen/verify"
 )
 

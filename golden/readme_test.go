@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/buildtest"
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/buildtest"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 const readme = "../README.md"

@@ -6,7 +6,7 @@
 // So a schedule is monotone: the same slots end up set in whatever order the network delivers. A
 // single fixpoint therefore covers every interleaving, and package verify proves schedules with it.
 //
-// The package imports no other package of the module.
+// Package ir imports no other package of the module.
 //
 // # Exchange forms
 //

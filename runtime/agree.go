@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

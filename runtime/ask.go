@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/schedule"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 // Collective performs the collective of the table ([ir.Collective]) with that name. src has the

@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/network"
-	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"

@@ -3,8 +3,8 @@ package runtime
 import (
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 // Blocks with lengths of their own, as in MPI's v-forms. Lengths change where blocks lie, not the

@@ -1,6 +1,6 @@
 package runtime
 
-import "github.com/schedgen/schedgen/runtime/core"
+import "github.com/schedgen/schedgen/internal/core"
 
 // DelayPolicy decides when the root of a multicast broadcast starts. A rank that is not listening
 // yet loses the multicast (paper 000, section 2.1). The policy delays the root's rules; it is no

@@ -30,13 +30,15 @@
 //
 // A schedule (package schedule) lists every step in advance; the runtime counts arrivals and puts
 // chunks. The machine (package runtime/machine) holds the slots and rules of one operation. The
-// core (package runtime/core) makes all decisions of one rank: operation numbers, deadlines,
+// core (package internal/core) makes all decisions of one rank: operation numbers, deadlines,
 // repairs, membership and errors. Both are pure. A [Comm] has a core, and a driver that holds the
 // lock, the contexts and the waiting; the driver gets its clock and its transport from outside. A
 // transport moves frames (package runtime/wire): over memory (runtime/mem), shared memory
 // (runtime/shm), TCP (runtime/tcp), or UDP multicast with TCP for reliable frames (runtime/mcast).
 // The program chooses the transport and the place where ranks meet, or the environment does
-// (runtime/meet/launch).
+// (internal/meet/launch).
+//
+// Package runtime imports internal/core, schedule and verify. Transports are given to it.
 //
 // Config chooses among the algorithms of package schedule. [Comm.Use] takes any other schedule,
 // read from a file or compiled to Go.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 )
 
 // A condition ends the wait of a call. It is an interface over long-lived values, not a closure, so

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/runtime/internal/yield"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/internal/transport/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/internal/transport/yield"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/runtime/internal/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 // The conditions that errors of a communicator wrap; test with [errors.Is]. ErrBusy, ErrTooLarge,

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 )
 
 // exchangeAlgorithm is the algorithm by which ranks exchange messages while they make a new

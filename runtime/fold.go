@@ -3,7 +3,7 @@ package runtime
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 )
 
 // Fold folds the contributions of ranks, in a collective that folds. Its Kernel computes dst[i]

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/transporttest"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mem"
-	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/schedule"
 )
 

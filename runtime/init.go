@@ -10,9 +10,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/meet/launch"
 	"github.com/schedgen/schedgen/network"
-	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/meet/launch"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/porttest"
-	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/test/porttest"
 )
 
 func TestJoinTimeout(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 func TestMain(m *testing.M) {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 )
 
 // PanicError is the failure of a communicator because the Kernel of a [Fold] has panicked at this

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 )
 
 // A rank that waits long inside an operation says so in its log. Without the log, a program learns

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/internal/ir/windows"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/windows"
-	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/schedule"
 )

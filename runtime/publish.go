@@ -6,7 +6,7 @@ import (
 	"hash/fnv"
 	"iter"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/schedule"
 )
 

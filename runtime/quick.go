@@ -3,7 +3,7 @@ package runtime
 import (
 	"context"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 )
 
 // A call that needs no waiting takes three times as long through the general path. So a rank tries

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 // State describes a communicator at one moment: which operations are open, which slots they lack,

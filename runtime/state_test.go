@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/schedule"
 )

@@ -3,8 +3,8 @@ package runtime
 import (
 	"time"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 // EventKind is the kind of an event of [Observe.Trace].

@@ -3,7 +3,7 @@ package runtime
 import (
 	"math/bits"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

@@ -10,7 +10,7 @@ package schedule
 // itself only acknowledgements reveal a loss (§3): a parent misses the acknowledgement of a child,
 // or gets one that it cannot match to a message. In a stream of messages a later message reveals
 // the loss, too, and a rank asks its parent for the messages that it lacks: see package
-// runtime/core/publish.
+// internal/core/publish.
 //
 // The overlay is the tree of acknowledgements, on the channels of anycast/circulant. Messages go
 // down it if they are too long to be multicast.

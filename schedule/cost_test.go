@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/model/loggp"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/sim/loggp"
 	"github.com/schedgen/schedgen/verify"
 )
 

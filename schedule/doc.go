@@ -7,6 +7,9 @@
 // that program, never to the number of ranks. [Spec.Schedule] returns the programs of all ranks,
 // the form that other packages verify and print.
 //
+// Package schedule imports ir, schedule/build and verify. Package schedule/selection chooses among
+// its algorithms.
+//
 // # Numbering
 //
 // Algorithms are written in virtual ranks: the root is 0, and the others follow it in the order of
@@ -37,11 +40,11 @@
 // # Order
 //
 // The puts of a rule leave one behind the other, so their order decides when the last rank is done.
-// Algorithms choose the order by the LogGP model (package sim/loggp), with the parameters of the
-// simulator LogGOPSim and messages of 1 byte and 64 KiB. The put with the longest way to go after
-// it goes first. testdata/orders.txt compares each choice with others over many numbers of ranks.
-// Most of them are not powers of two. Its mean, least and most are ratios of the other order's time
-// to the chosen one's.
+// Algorithms choose the order by the LogGP model (package internal/model/loggp), with the
+// parameters of the simulator LogGOPSim and messages of 1 byte and 64 KiB. The put with the longest
+// way to go after it goes first. testdata/orders.txt compares each choice with others over many
+// numbers of ranks. Most of them are not powers of two. Its mean, least and most are ratios of the
+// other order's time to the chosen one's.
 //
 // On hosts a master serves other hosts before its slaves, because slaves pass nothing on. The root
 // of a linear broadcast or of a binomial tree first sends all chunks to other hosts. Chunk by chunk

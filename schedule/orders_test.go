@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/model/loggp"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 // Other orders of the puts of a rule, for comparison with the order that an algorithm has chosen.

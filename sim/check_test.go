@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	_ "github.com/schedgen/schedgen/internal/heavy"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
 )

@@ -16,6 +16,9 @@
 // is the model of paper 004, [Links], which has hosts at a switch, and [Network], which has the links
 // of a given network. Config.Switch bounds the traffic across the switch in all but Network.
 //
+// Package sim imports ir, network, and the queue and links below internal/model. It does not depend
+// on the source of the programs.
+//
 // Events have a total order: by time, and at equal times by the order in which they came about. All
 // random values are functions of the seed. So equal arguments give equal results on every machine.
 //
@@ -95,10 +98,10 @@
 // 002, section 3.3.4). It is made at most 64 times, while it is needed. Its waits double, up to 64
 // base timeouts, or stay as they are if they are longer. A rank that has not begun all its earlier
 // sends postpones the repair, and the wait doubles then, too. So repairs of one rank that are due
-// together are made after 1, 2, 4 … times their wait. Package runtime/core is more patient. It
+// together are made after 1, 2, 4 … times their wait. Package internal/core is more patient. It
 // postpones repairs that put chunks until earlier frames have left and then once more, so it makes
 // them after 1, 4, 16 … times their wait.
 //
-// Requests and answers beside the rules (ir.Recovery) are not modelled. Package runtime/simnet
+// Requests and answers beside the rules (ir.Recovery) are not modelled. Package internal/simnet
 // models them, with the core that real ranks run.
 package sim

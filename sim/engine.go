@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/model/queue"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/sim/queue"
 )
 
 // engine is the event loop of all models.

@@ -1,8 +1,8 @@
 package sim
 
 import (
+	"github.com/schedgen/schedgen/internal/model/queue"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/sim/queue"
 )
 
 // key is the time of an event and its number. Every send and every message has a number of its own,

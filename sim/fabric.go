@@ -3,7 +3,7 @@ package sim
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/sim/link"
+	"github.com/schedgen/schedgen/internal/model/link"
 )
 
 // wired is a model in which messages cross the links of a network.

@@ -3,8 +3,8 @@ package sim
 import (
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/dag"
 )
 
 // sized is implemented by programs whose signals are messages of various lengths.

@@ -3,8 +3,8 @@ package sim
 import (
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/dag"
 )
 
 // endOf returns the operation whose signal says that operation i has ended. An operation that waits

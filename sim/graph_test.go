@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/emit"
-	"github.com/schedgen/schedgen/ir/goal"
+	"github.com/schedgen/schedgen/internal/foreign/goal"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/schedgen/schedgen/sim/link"
+	"github.com/schedgen/schedgen/internal/model/link"
 )
 
 // Links is a model of hosts at a switch. Every host has a link in each direction, which its ranks

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/schedgen/schedgen/internal/model/link"
 	"github.com/schedgen/schedgen/network"
-	"github.com/schedgen/schedgen/sim/link"
 )
 
 // Network is a model of a given network. Rank r runs on node r. A message crosses the arcs of its

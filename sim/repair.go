@@ -1,6 +1,6 @@
 package sim
 
-// maxBackoff bounds the growing waits of a repair in base timeouts, as in runtime/core. maxRounds
+// maxBackoff bounds the growing waits of a repair in base timeouts, as in internal/core. maxRounds
 // bounds how often a repair is made. A put is never lost, so a repair that was made so often is for
 // something that never comes.
 const (
@@ -17,7 +17,7 @@ func (e *engine) arm(r int, w *rule, number int32) {
 
 // expire makes a repair, unless it is no longer needed, and restarts its clock. A rank that still
 // has earlier sends to do postpones it, and the wait doubles as if it had been made. In
-// runtime/core a repair of chunks waits once more after the sends have left.
+// internal/core a repair of chunks waits once more after the sends have left.
 func (e *engine) expire(k key, r int, x event) {
 	own := &e.ranks[r]
 	n := e.store.at(own.node)

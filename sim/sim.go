@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/schedgen/schedgen/internal/model/link"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/sim/link"
 )
 
 // Time is a time or a duration of a model in nanoseconds.

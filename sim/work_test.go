@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/schedgen/schedgen/ir/goal"
+	"github.com/schedgen/schedgen/internal/foreign/goal"
 	"github.com/schedgen/schedgen/sim"
 )
 

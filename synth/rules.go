@@ -12,12 +12,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/schedgen/schedgen/internal/model/grid"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/network"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/build"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/schedule/selection/grid"
 	"github.com/schedgen/schedgen/sim"
 )
 

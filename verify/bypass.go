@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // Bounds of a counterexample in print.

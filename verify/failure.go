@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // Place is one slot of one rank.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/dag"
 )
 
 // Claim says what a foreign schedule is meant to do, because the files of other programs do not say

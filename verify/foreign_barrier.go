@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/dag"
 )
 
 // foreignBarrier returns the names of the checks of the schedule of signals that represents a barrier.

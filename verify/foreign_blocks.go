@@ -3,7 +3,7 @@ package verify
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/ir/dag"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 )
 
 // proveBlocks finds ranks that can get less than the blocks that they want. It examines two things.

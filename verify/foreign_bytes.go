@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/schedgen/schedgen/ir/dag"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 )
 
 // bytesOf counts the bytes of an operation whose file says how long messages are but not what they

@@ -3,7 +3,7 @@ package verify
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/ir/dag"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 )
 
 // The value of a cell, if it is not a chunk of the operation (≥ 0).

@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"github.com/schedgen/schedgen/ir/dag"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 )
 
 // Bounds of a flow.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/schedgen/schedgen/ir/dag"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 )
 
 // folding holds the terms of cells in a collective that folds. The values of cells number terms,

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/ir/dag"
-	"github.com/schedgen/schedgen/ir/goal"
-	"github.com/schedgen/schedgen/ir/msccl"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
+	"github.com/schedgen/schedgen/internal/foreign/goal"
+	"github.com/schedgen/schedgen/internal/foreign/msccl"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/verify"
 )
 

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // inPlace considers a chunk and the part x<k> of the contribution from which it is folded, at a

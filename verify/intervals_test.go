@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/ir"
 )
 

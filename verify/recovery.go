@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // recovery is about the actions of ranks, besides their rules, when a multicast has not reached

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )

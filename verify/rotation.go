@@ -3,8 +3,8 @@ package verify
 import (
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/ir/numbering"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/numbering"
 )
 
 // A schedule rotates if the program of rank r+1 is the program of rank r with all ranks, and all

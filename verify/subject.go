@@ -1,8 +1,8 @@
 package verify
 
 import (
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 )
 
 // subject is a schedule whose ranks and slots are in range, with results that several checks share.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/cast/filter"
-	"github.com/schedgen/schedgen/cast/pack"
-	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/internal/cast"
+	"github.com/schedgen/schedgen/internal/cast/filter"
+	"github.com/schedgen/schedgen/internal/cast/pack"
+	"github.com/schedgen/schedgen/internal/cast/unpack"
 	"github.com/schedgen/schedgen/internal/command/syntax"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/cast"
 	"github.com/schedgen/schedgen/internal/command/syntax"
 	"github.com/schedgen/schedgen/internal/terminal"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schedgen/schedgen/cast/remote"
+	"github.com/schedgen/schedgen/internal/cast/remote"
 	"github.com/schedgen/schedgen/internal/command/syntax"
 )
 

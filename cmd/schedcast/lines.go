@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/cast"
 	"github.com/schedgen/schedgen/internal/command/syntax"
 	"github.com/schedgen/schedgen/internal/terminal"
 )

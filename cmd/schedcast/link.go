@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/cast"
 	"github.com/schedgen/schedgen/internal/command/complete"
 	"github.com/schedgen/schedgen/internal/command/syntax"
 	"github.com/schedgen/schedgen/runtime/tcp"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/hosttest"
+	"github.com/schedgen/schedgen/internal/test/hosttest"
 )
 
 // dropMulticasts makes the bridge drop multicasts, like a switch that filters them.

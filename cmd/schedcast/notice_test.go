@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/cast"
 	"github.com/schedgen/schedgen/internal/terminal"
 )
 

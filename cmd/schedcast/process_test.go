@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/cast"
+	"github.com/schedgen/schedgen/internal/cast"
 	"github.com/schedgen/schedgen/internal/terminal"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/schedgen/schedgen/cast/remote"
+	"github.com/schedgen/schedgen/internal/cast/remote"
 	"github.com/schedgen/schedgen/internal/version"
 )
 

@@ -8,12 +8,12 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/internal/cast"
+	"github.com/schedgen/schedgen/internal/cast/unpack"
 	"github.com/schedgen/schedgen/internal/command/syntax"
+	"github.com/schedgen/schedgen/internal/meet/lobby"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
-	"github.com/schedgen/schedgen/runtime/meet/lobby"
 )
 
 // receiveCmd is the verb receive, which receives a cast from another host.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/cast/pack"
+	"github.com/schedgen/schedgen/internal/cast"
+	"github.com/schedgen/schedgen/internal/cast/pack"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"
 )

@@ -16,10 +16,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/cast/unpack"
+	"github.com/schedgen/schedgen/internal/cast"
+	"github.com/schedgen/schedgen/internal/cast/unpack"
+	"github.com/schedgen/schedgen/internal/meet/lobby"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/runtime/meet/lobby"
 	"github.com/schedgen/schedgen/runtime/tcp"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/cast/remote"
+	"github.com/schedgen/schedgen/internal/cast"
+	"github.com/schedgen/schedgen/internal/cast/remote"
 	"github.com/schedgen/schedgen/internal/command/syntax"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/words"

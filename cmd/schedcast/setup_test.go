@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/cast/remote/sshdtest"
-	"github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/internal/systemdtest"
+	"github.com/schedgen/schedgen/internal/cast"
+	"github.com/schedgen/schedgen/internal/cast/remote/sshdtest"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/systemdtest"
 )
 
 // bareHosts are hosts that have no program.

@@ -15,12 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/cast"
-	"github.com/schedgen/schedgen/cast/remote/sshdtest"
-	"github.com/schedgen/schedgen/cast/unpack"
-	"github.com/schedgen/schedgen/internal/buildtest"
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/cast"
+	"github.com/schedgen/schedgen/internal/cast/remote/sshdtest"
+	"github.com/schedgen/schedgen/internal/cast/unpack"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/buildtest"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // node makes a host whose temporary files the test sees. The host has the program unless bare is

@@ -19,7 +19,7 @@ import (
 	"github.com/schedgen/schedgen/internal/lab/papers"
 	"github.com/schedgen/schedgen/internal/lab/soak"
 	"github.com/schedgen/schedgen/internal/source"
-	"github.com/schedgen/schedgen/runtime/transport"
+	"github.com/schedgen/schedgen/internal/transport"
 )
 
 func main() { os.Exit(schedlab.Main(os.Args[1:])) }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/command/commandtest"
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 func TestMain(m *testing.M) {

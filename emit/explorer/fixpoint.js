@@ -1,5 +1,5 @@
 // The least fixpoint of a schedule: the slots that become set, their rounds, and the rules that
-// fire. Package ir/fixpoint computes the same, and tests compare the two.
+// fire. Package internal/ir/fixpoint computes the same, and tests compare the two.
 
 // number numbers the slots and the rules of all ranks. Each rank has enter, the chunks that it
 // uses, its signals and its partial results, in this order. row says which chunks a rank holds and

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/buildtest"
-	"github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/internal/mpitest"
+	"github.com/schedgen/schedgen/internal/test/buildtest"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/mpitest"
 )
 
 // host is a simulated host: a network namespace and a host name, which end with a process.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/mpitest"
+	"github.com/schedgen/schedgen/internal/test/mpitest"
 )
 
 // TestSurvivors checks what each installed launcher does to the other ranks when one is killed.

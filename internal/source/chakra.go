@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/schedgen/schedgen/ir/chakra"
-	"github.com/schedgen/schedgen/ir/dag"
+	"github.com/schedgen/schedgen/internal/foreign/chakra"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
 )
 
 // TraceName returns the name of the trace of a rank. The names of a set of traces have a common

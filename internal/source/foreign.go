@@ -8,12 +8,12 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/schedgen/schedgen/internal/foreign/chakra"
+	"github.com/schedgen/schedgen/internal/foreign/dag"
+	"github.com/schedgen/schedgen/internal/foreign/goal"
+	"github.com/schedgen/schedgen/internal/foreign/msccl"
 	"github.com/schedgen/schedgen/internal/forms"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/chakra"
-	"github.com/schedgen/schedgen/ir/dag"
-	"github.com/schedgen/schedgen/ir/goal"
-	"github.com/schedgen/schedgen/ir/msccl"
 )
 
 // Foreign is a form of schedules that other programs write. The verbs verify and sim read it,

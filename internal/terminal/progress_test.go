@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/heavy"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 func TestTextOfProgress(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/heavy"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // A shell reads quoted words unchanged.

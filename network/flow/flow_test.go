@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/graph/network"
 	"gonum.org/v1/gonum/graph/simple"
 
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // Maximum flows equal those of gonum, and the cut that was found has their capacity.

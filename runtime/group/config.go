@@ -9,8 +9,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/wire"
 )

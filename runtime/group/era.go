@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/clock"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/schedgen/schedgen/internal/test/etcdtest"
 	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/etcd"
-	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
 )
 
 // Four members over TCP with etcd as the manager all publish. One dies and one joins. The members

@@ -8,8 +8,8 @@ import (
 	"net"
 	"sync"
 
+	"github.com/schedgen/schedgen/internal/board"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/internal/board"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 

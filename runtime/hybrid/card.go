@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/schedgen/schedgen/runtime/internal/segment"
+	"github.com/schedgen/schedgen/internal/transport/segment"
 )
 
 // card is what a rank tells the other ranks about itself.

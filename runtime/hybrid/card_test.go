@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/runtime/internal/segment"
+	"github.com/schedgen/schedgen/internal/transport/segment"
 )
 
 func TestCardsComeBack(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/transporttest"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
-	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/datagram"
-	"github.com/schedgen/schedgen/runtime/internal/reactor"
-	"github.com/schedgen/schedgen/runtime/internal/segment"
-	"github.com/schedgen/schedgen/runtime/internal/stream"
-	"github.com/schedgen/schedgen/runtime/meet"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/meet"
+	"github.com/schedgen/schedgen/internal/transport/datagram"
+	"github.com/schedgen/schedgen/internal/transport/reactor"
+	"github.com/schedgen/schedgen/internal/transport/segment"
+	"github.com/schedgen/schedgen/internal/transport/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

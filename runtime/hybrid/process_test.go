@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/internal/test/porttest"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/schedule"

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/reactor"
-	"github.com/schedgen/schedgen/runtime/internal/segment"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/transport/reactor"
+	"github.com/schedgen/schedgen/internal/transport/segment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

@@ -3,8 +3,8 @@ package hybrid
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime/internal/segment"
-	"github.com/schedgen/schedgen/runtime/internal/sets"
+	"github.com/schedgen/schedgen/internal/transport/segment"
+	"github.com/schedgen/schedgen/internal/transport/sets"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

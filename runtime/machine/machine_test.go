@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/fixpoint"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/schedule"
 )

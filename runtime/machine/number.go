@@ -3,8 +3,8 @@ package machine
 import (
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/ir/numbering"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/numbering"
 )
 
 // span is the slot numbers lo … hi-1.

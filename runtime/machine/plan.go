@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/ir/numbering"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/numbering"
 )
 
 // Plan is one rank's program compiled for a [Machine]. It consists of flat arrays that are never

@@ -3,8 +3,8 @@ package machine
 import (
 	"fmt"
 
+	"github.com/schedgen/schedgen/internal/ir/windows"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/ir/windows"
 )
 
 // Schedule is a schedule that all its ranks can execute. Package emit writes Go code that returns

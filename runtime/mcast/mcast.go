@@ -11,8 +11,8 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/internal/datagram"
-	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/internal/transport/datagram"
+	"github.com/schedgen/schedgen/internal/transport/stream"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/wire"
 )

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/transporttest"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
-	"github.com/schedgen/schedgen/runtime/transporttest"
 )
 
 // network is the setup of that namespace. Multicast in IPv6 on a loopback interface needs a route

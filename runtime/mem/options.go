@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/internal/clock"
 )
 
 // Options describe the simulated network. The zero value is a network that loses and delays

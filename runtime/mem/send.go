@@ -126,7 +126,7 @@ func (t *Transport) cut(f *wire.Frame, send func(offset int, payload []byte)) {
 
 // throw sends one datagram to one receiver, if it is in the group to, with the network's faults.
 // The faults are drawn from the sender's source, so each sender draws the same in every run. The
-// scheduling of goroutines decides which datagrams the faults hit; package runtime/simnet repeats
+// scheduling of goroutines decides which datagrams the faults hit; package internal/simnet repeats
 // whole runs.
 func (t *Transport) throw(peer *Transport, to *group, h *wire.Header, offset int, payload []byte) {
 	copies := 1

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

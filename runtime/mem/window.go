@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/schedgen/schedgen/runtime/internal/sets"
+	"github.com/schedgen/schedgen/internal/transport/sets"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

@@ -3,7 +3,7 @@ package perfetto
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/runtime/core"
+	"github.com/schedgen/schedgen/internal/core"
 )
 
 // lanes maps each track of a communicator to the number of the operation on it, or 0.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/clock"
 )
 
 // Options configure a Writer.

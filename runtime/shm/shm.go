@@ -15,8 +15,8 @@ import (
 	"context"
 	"os"
 
-	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/segment"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/transport/segment"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

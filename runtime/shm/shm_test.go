@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/test/transporttest"
 	"github.com/schedgen/schedgen/runtime/shm"
-	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 func TestSize(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/schedgen/schedgen/internal/porttest"
+	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/internal/test/porttest"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/core"
 	"github.com/schedgen/schedgen/runtime/mem"
 	"github.com/schedgen/schedgen/runtime/status"
 )

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 // The functions of this file combine the reports of a job to find the ranks that keep the others

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/core"
 )
 
 // Wants describes in words what an operation waits for. It returns "" if it waits for nothing.

@@ -12,8 +12,8 @@ import (
 	"net"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/transport/stream"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 

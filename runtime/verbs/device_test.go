@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/schedgen/schedgen/internal/test/transporttest"
 	"github.com/schedgen/schedgen/runtime/tcp"
-	"github.com/schedgen/schedgen/runtime/transporttest"
 	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/runtime/wire"
 )

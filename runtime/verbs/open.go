@@ -3,7 +3,7 @@
 package verbs
 
 import (
-	"github.com/schedgen/schedgen/runtime/internal/rdma"
+	"github.com/schedgen/schedgen/internal/transport/rdma"
 	"github.com/schedgen/schedgen/runtime/verbs/internal/ibv"
 )
 

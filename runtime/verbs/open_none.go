@@ -2,7 +2,7 @@
 
 package verbs
 
-import "github.com/schedgen/schedgen/runtime/internal/rdma"
+import "github.com/schedgen/schedgen/internal/transport/rdma"
 
 func open(cfg *Config, _ func(rdma.Address) rdma.Layout) (rdma.Adapter, error) {
 	return nil, Check(*cfg)

@@ -21,8 +21,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/schedgen/schedgen/runtime/internal/rdma"
-	"github.com/schedgen/schedgen/runtime/internal/stream"
+	"github.com/schedgen/schedgen/internal/transport/rdma"
+	"github.com/schedgen/schedgen/internal/transport/stream"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/verbs/internal/ibv"
 	"github.com/schedgen/schedgen/runtime/wire"

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/model/loggp"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
-	"github.com/schedgen/schedgen/sim/loggp"
 )
 
 func TestOf(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/schedgen/schedgen/internal/fold"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/fold"
 )
 
 // Folding holds the names of the operation and the type of a job's folds. The zero value means that

@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // network is a network of simulated hosts: each is a network namespace, and a bridge in another

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/cli/internal/probe"
+	"github.com/schedgen/schedgen/internal/model/fit"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/schedule"
-	"github.com/schedgen/schedgen/sim/fit"
 )
 
 // Job tells a rank what to do. A rank that is a process reads it from its standard input as JSON.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/schedgen/schedgen/internal/transport"
 	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/runtime/tcp"
-	"github.com/schedgen/schedgen/runtime/transport"
 	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/runtime/wire"
 )

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schedgen/schedgen/sim/fit"
+	"github.com/schedgen/schedgen/internal/model/fit"
 )
 
 // Plan says what to measure.

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/sim/fit"
+	"github.com/schedgen/schedgen/internal/model/fit"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // twoRanks is a simulated network of two ranks, seen from rank 0, whose clock advances only by its

@@ -5,7 +5,7 @@
  *
  * Element i of block b of the k-th operation has the value mark(k, b, i). Contributions are values of
  * the same kind, where b encodes rank and block. Folded results are compared with the term of package
- * ir/term, such as ((01)(23)), so the order of operands and of folds counts.
+ * internal/ir/term, such as ((01)(23)), so the order of operands and of folds counts.
  */
 
 enum { OPERATIONS = 3 };

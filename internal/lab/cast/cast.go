@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
-	"github.com/schedgen/schedgen/internal/netns"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // Verb measures how long it takes to send a file to many hosts.

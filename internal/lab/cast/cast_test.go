@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	_ "github.com/schedgen/schedgen/internal/ballast"
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/labtest"
+	_ "github.com/schedgen/schedgen/internal/test/ballast"
 )
 
 // These contenders misbehave, for the tests.

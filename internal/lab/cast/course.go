@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // course is the state of a measurement.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // host is a thread in its own network namespace. The processes that it starts are in the namespace,

@@ -15,10 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 func TestTables(t *testing.T) {

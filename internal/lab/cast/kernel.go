@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // carried returns how many bytes the link of a host has carried from and to the host, by the

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // fileName is the name of the file at the sender and at every host.

@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/lab/internal/bench"
 	"github.com/schedgen/schedgen/internal/lab/internal/labtest"
 	"github.com/schedgen/schedgen/internal/outfile"
 	"github.com/schedgen/schedgen/internal/terminal"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // means returns a row whose runs have these means.

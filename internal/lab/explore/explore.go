@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/internal/explore"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/core"
-	"github.com/schedgen/schedgen/runtime/explore"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/verify"
 )

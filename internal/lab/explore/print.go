@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/schedgen/schedgen/internal/explore"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/explore"
 )
 
 // print prints the report as text.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
-	"github.com/schedgen/schedgen/internal/netns"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // With --cut each rank is on its own host, a network namespace at a bridge. The network is cut in

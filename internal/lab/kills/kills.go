@@ -18,7 +18,7 @@ import (
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/runtime/transport"
+	"github.com/schedgen/schedgen/internal/transport"
 )
 
 // Verb kills ranks and checks what the others notice.

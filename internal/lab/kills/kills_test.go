@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/command"
-	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/lab/internal/labtest"
-	"github.com/schedgen/schedgen/internal/netns"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // lab has the verbs of this package.

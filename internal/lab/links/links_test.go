@@ -16,12 +16,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/internal/command"
-	_ "github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/lab/internal/labtest"
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
 	"github.com/schedgen/schedgen/internal/lab/netns"
-	"github.com/schedgen/schedgen/runtime/simnet"
+	"github.com/schedgen/schedgen/internal/simnet"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 func TestMain(m *testing.M) {

@@ -25,7 +25,7 @@ the busiest end of a link needs, in full datagrams without heads of ours, for wh
 it, whatever the algorithm: each block that a rank wants and does not hold comes in once, and each
 block that it alone holds goes out once. That is one block for a broadcast, and all blocks but one for
 an allgather. Predicted is the median of the same operations on the simulator's network
-(runtime/simnet), of which links are the only limit.
+(internal/simnet), of which links are the only limit.
 
 The last column says where the machine's cores limit a cell and not its links: the same operation
 takes at least three tenths as long where links are without limit. There the prediction does not hold.

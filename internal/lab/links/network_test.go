@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // labFile returns the path of a network in testdata.

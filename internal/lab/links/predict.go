@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/simnet"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
 // Parameters of the network of schedlab netns with default flags, and of the systems on it.

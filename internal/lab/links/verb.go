@@ -9,7 +9,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
-	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/test/netns"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/synth"

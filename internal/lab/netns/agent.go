@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/test/netns"
 	"github.com/schedgen/schedgen/internal/words"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/units"
-	"github.com/schedgen/schedgen/internal/netns"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/netns"
 	"github.com/schedgen/schedgen/network"
 )
 

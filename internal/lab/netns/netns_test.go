@@ -19,11 +19,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/internal/command"
-	"github.com/schedgen/schedgen/internal/heavy"
 	"github.com/schedgen/schedgen/internal/lab/internal/labtest"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
+	"github.com/schedgen/schedgen/internal/test/buildtest"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 func TestMain(m *testing.M) {

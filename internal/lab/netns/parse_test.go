@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/labtest"
-	"github.com/schedgen/schedgen/internal/netns"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // parse returns the verb with the given arguments.

@@ -19,8 +19,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
-	"github.com/schedgen/schedgen/internal/netns"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/netns"
 )
 
 // grace is the time that commands have to end when they are told to.

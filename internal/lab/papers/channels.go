@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/schedgen/schedgen/internal/chart"
-	"github.com/schedgen/schedgen/sim/papers"
+	"github.com/schedgen/schedgen/internal/model/papers"
 )
 
 // The measures of a picture of channels, in pixels.

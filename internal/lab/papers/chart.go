@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/chart"
-	"github.com/schedgen/schedgen/sim/papers"
+	"github.com/schedgen/schedgen/internal/model/papers"
 )
 
 // drawFigure draws a figure: a chart of its series, or a picture of its channels.

@@ -16,8 +16,8 @@ import (
 	"github.com/schedgen/schedgen/internal/command/complete"
 	"github.com/schedgen/schedgen/internal/lab/internal/bench"
 	"github.com/schedgen/schedgen/internal/lab/internal/program"
+	"github.com/schedgen/schedgen/internal/model/papers"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/sim/papers"
 )
 
 // Verb makes the figures of the papers.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/chart"
-	"github.com/schedgen/schedgen/internal/heavy"
-	"github.com/schedgen/schedgen/sim/papers"
+	"github.com/schedgen/schedgen/internal/model/papers"
+	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // TestFiguresAreDrawn draws every figure. The legend has every series that has points.

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/simnet"
+	"github.com/schedgen/schedgen/internal/simnet"
 )
 
 // soakObject is the JSON form of the result of many seeds.

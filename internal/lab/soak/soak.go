@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
+	"github.com/schedgen/schedgen/internal/simnet"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
-	"github.com/schedgen/schedgen/runtime/simnet"
 )
 
 // Verb runs communicators on a simulated network with faults drawn from seeds.

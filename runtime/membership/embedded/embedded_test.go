@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/schedgen/schedgen/internal/heavy"
+	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/internal/test/membershiptest"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/embedded"
-	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
 )
 
 // group is a group whose members know the addresses of all members before them.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 

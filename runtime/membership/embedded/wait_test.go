@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/porttest"
-	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/test/membershiptest"
+	"github.com/schedgen/schedgen/internal/test/porttest"
 	"github.com/schedgen/schedgen/runtime/membership/embedded"
-	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
 )
 
 // A member that waits for a missing group says where it looks, and why no member answers.

@@ -18,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/schedgen/schedgen/internal/porttest"
-	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/test/etcdtest"
+	"github.com/schedgen/schedgen/internal/test/membershiptest"
+	"github.com/schedgen/schedgen/internal/test/porttest"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/etcd"
-	"github.com/schedgen/schedgen/runtime/membership/etcdtest"
-	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
 )
 
 func TestMain(m *testing.M) {

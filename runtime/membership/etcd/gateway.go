@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/internal/clock"
 )
 
 // maxAnswer is the greatest size of an answer of etcd in bytes; etcd takes no request above 1.5 MB.

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schedgen/schedgen/runtime/clock"
-	"github.com/schedgen/schedgen/runtime/internal/board"
-	"github.com/schedgen/schedgen/runtime/internal/notice"
+	"github.com/schedgen/schedgen/internal/board"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/notice"
 	"github.com/schedgen/schedgen/runtime/membership"
 )
 

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/schedgen/schedgen/runtime/clock"
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/test/membershiptest"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/membership/file"
-	"github.com/schedgen/schedgen/runtime/membership/membershiptest"
 )
 
 type group struct{ dir string }

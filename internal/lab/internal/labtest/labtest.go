@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/schedgen/schedgen/internal/buildtest"
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/test/buildtest"
 )
 
 // Program returns a command with some verbs of schedlab. Each call of verbs returns a new grammar.

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"github.com/schedgen/schedgen/runtime/internal/rdma"
+	"github.com/schedgen/schedgen/internal/transport/rdma"
 )
 
 // Open opens a port. It calls layout with the port's address and creates what layout returns.

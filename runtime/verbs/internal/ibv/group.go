@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime/internal/rdma"
+	"github.com/schedgen/schedgen/internal/transport/rdma"
 )
 
 // joinTime bounds how long the connection manager, and the subnet manager that it asks, may take.

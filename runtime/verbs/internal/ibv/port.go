@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/schedgen/schedgen/runtime/internal/rdma"
+	"github.com/schedgen/schedgen/internal/transport/rdma"
 )
 
 // port is an [rdma.Adapter].

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/heavy"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // read takes an archive apart, as the form's description says.

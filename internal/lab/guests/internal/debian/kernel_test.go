@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	_ "github.com/schedgen/schedgen/internal/heavy"
+	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 // bootable returns an image of a kernel as its build makes them.

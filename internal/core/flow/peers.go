@@ -1,0 +1,120 @@
+package flow
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/schedgen/schedgen/internal/core/internal/encode"
+	"github.com/schedgen/schedgen/internal/core/internal/moment"
+)
+
+// Peers is what a rank knows, over all operations, of the ranks that report to it.
+type Peers struct {
+	cfg     Config
+	reports map[int][]report // by rank: its last report about each operation that it may have open
+	silent  map[int]bool     // ranks that have not reported for too long, until they do
+	tells   moment.Delay     // time between two reports of a rank whose puts yield
+	behind  int              // operations whose multicasts wait for earlier operations
+	chunks  []int            // scratch of giveUp
+}
+
+// report is what a rank has reported about an operation. It may arrive before this rank has entered
+// the operation.
+type report struct {
+	seq   uint64
+	print uint32
+	chunk int // the multicast has reached this chunk there
+	have  int // the rank has all chunks below this
+}
+
+// NewPeers returns the Peers of a rank that has heard nothing.
+func NewPeers(cfg Config) Peers { return Peers{cfg: cfg} }
+
+// Config returns the configuration.
+func (p *Peers) Config() *Config { return &p.cfg }
+
+// NoteReached remembers, for an operation that may not have begun here, that the multicast has
+// reached chunk at a rank.
+func (p *Peers) NoteReached(from int, seq uint64, fingerprint uint32, chunk int) {
+	if r := p.note(from, seq, fingerprint); r != nil {
+		r.chunk = chunk
+	}
+}
+
+// NoteHave remembers, for an operation that has not begun here, that a rank has chunks 0 to have-1.
+func (p *Peers) NoteHave(from int, seq uint64, fingerprint uint32, have int) {
+	if r := p.note(from, seq, fingerprint); r != nil {
+		r.have = max(r.have, have)
+	}
+}
+
+// note returns the report of a rank about an operation, or nil if the rank has reported about a
+// later one in its place.
+func (p *Peers) note(from int, seq uint64, fingerprint uint32) *report {
+	if p.reports == nil {
+		p.reports = make(map[int][]report)
+	}
+	if p.reports[from] == nil {
+		p.reports[from] = make([]report, p.cfg.Ahead)
+	}
+	r := &p.reports[from][seq%uint64(p.cfg.Ahead)]
+	if seq < r.seq {
+		return nil
+	}
+	if seq > r.seq || fingerprint != r.print {
+		*r = report{seq: seq, print: fingerprint}
+	}
+	return r
+}
+
+// reportOf returns the last report of a rank about operation seq, or about a later one.
+func (p *Peers) reportOf(rank int, seq uint64) report {
+	if of := p.reports[rank]; of != nil {
+		return of[seq%uint64(p.cfg.Ahead)]
+	}
+	return report{}
+}
+
+// known returns how many chunks of m a rank has already reported when m begins here. A report about
+// a later operation says that the rank has all of them.
+func (p *Peers) known(m *Message, rank int) int {
+	switch r := p.reportOf(rank, m.Seq); {
+	case r.seq > m.Seq:
+		return m.Chunks
+	case r.seq == m.Seq && r.print == m.Print:
+		return min(r.have, m.Chunks)
+	}
+	return 0
+}
+
+// Normalize makes Peers equal if they differ only in durations.
+func (p *Peers) Normalize() { p.tells = moment.Delay{} }
+
+// Clone returns an independent copy of p.
+func (p *Peers) Clone() Peers {
+	c := *p
+	c.reports, c.silent, c.chunks = maps.Clone(p.reports), maps.Clone(p.silent), nil
+	for rank, of := range c.reports {
+		c.reports[rank] = slices.Clone(of)
+	}
+	return c
+}
+
+// AppendState appends the state of p, without durations and without reports about operations up to
+// begun, among size ranks.
+func (p *Peers) AppendState(dst []byte, begun uint64, size int) []byte {
+	s := encode.Buffer{B: dst}
+	for rank := range size {
+		s.Flags(p.silent[rank])
+		for seq := begun + 1; p.reports[rank] != nil && seq <= begun+uint64(p.cfg.Ahead); seq++ {
+			if r := p.reportOf(rank, seq); r.seq > begun {
+				s.U64(r.seq)
+				s.Num(int(r.print))
+				s.Num(r.chunk)
+				s.Num(r.have)
+			}
+		}
+		s.Num(0)
+	}
+	return s.B
+}

@@ -1,0 +1,318 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/internal/core/internal/encode"
+	"github.com/schedgen/schedgen/internal/core/internal/moment"
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Window is one rank's part in the window of a multicast. A multicast that is longer than its
+// receivers' buffers would overrun them where no link slows it down. So if the schedule says which
+// rank reports to which, the root sends at most Config.Room bytes beyond what all ranks have taken.
+// Each rank reports, every quarter of a window, how far it and all ranks that report to it have
+// come.
+//
+// A rank whose call has returned counts as if all chunks had arrived there. The multicast stays
+// best effort: a late rank delays the others for a moment and is then left to repairs. Messages
+// within a window cost nothing.
+type Window struct {
+	on       bool
+	chunks   int // of the message
+	size     int // length of the window in chunks
+	step     int // chunks between two reports
+	parent   int // receiver of this rank's reports; -1 at the root
+	own      int // the multicast has reached this chunk here
+	children []child
+	progress int // minimum over the subtree: reported to the parent, or used by the root
+
+	bytes     int         // root: bytes of receivers' buffers that the multicasts take, until all ranks have taken them
+	behind    bool        // root: multicasts of earlier operations fill these buffers
+	postponed []ir.Slot   // root: waiting multicasts, in order
+	first     int         // index of the first multicast that still waits
+	stirred   bool        // there has been progress since moved was set
+	moved     moment.Time // when there last was progress
+}
+
+// child is a rank that reports to this rank.
+type child struct {
+	rank  int
+	chunk int  // the multicast has reached this chunk in the child's subtree
+	given bool // it is late and no longer waited for
+}
+
+// Step is the reaction of a rank to new progress of a multicast.
+type Step uint8
+
+// The steps.
+const (
+	Nothing Step = iota
+	Report       // it tells Parent the Progress
+	Release      // the root sends the multicasts that Next returns
+	Finish       // all ranks have the message: the root calls Drop, and looks which later operations Fit
+)
+
+// OpenWindow makes w the window of m, which begins. earlier is how many bytes of receivers' buffers
+// the multicasts of earlier open operations take (see Window.Taken). If the multicasts of m do not
+// fit too, they wait: receivers may not even have entered m.
+func (p *Peers) OpenWindow(w *Window, m *Message, earlier int) {
+	r := m.Recovery
+	w.bytes, w.behind, w.chunks = 0, false, m.Chunks
+	if w.on = p.cfg.Room > 0 && (r.Reports || len(r.ReportFrom) > 0); !w.on {
+		return
+	}
+	chunk := Footprint(m.Longest, p.cfg.Datagram)
+	w.postponed, w.first = w.postponed[:0], 0
+	if !r.Reports {
+		w.bytes = m.Chunks * chunk
+		if w.behind = p.crowded(w, earlier); w.behind {
+			p.behind++
+		}
+	}
+	w.size = max(1, p.cfg.Room/chunk)
+	if w.on = w.size < m.Chunks; !w.on {
+		return
+	}
+	w.step = max(1, w.size/4)
+	w.own, w.progress, w.stirred = 0, 0, true
+	if w.parent = int(r.ReportTo); !r.Reports {
+		w.parent, w.own = -1, m.Chunks
+	}
+	w.children = w.children[:0]
+	for _, rank := range r.ReportFrom {
+		c := child{rank: int(rank)}
+		if last := p.reportOf(c.rank, m.Seq); last.seq == m.Seq && last.print == m.Print {
+			c.chunk = min(last.chunk, m.Chunks)
+		}
+		w.children = append(w.children, c)
+	}
+}
+
+// crowded reports whether the multicasts of w do not fit into a receiver's buffer together with the
+// bytes of earlier ones. The multicasts of the first operation always fit: they have a window of
+// their own.
+func (p *Peers) crowded(w *Window, earlier int) bool {
+	return earlier > 0 && w.bytes+earlier > p.cfg.Room
+}
+
+// Queued reports whether multicasts of an operation may wait for earlier operations.
+func (p *Peers) Queued() bool { return p.behind > 0 }
+
+// Fits reports whether the multicasts of w have waited for earlier operations, and no longer need
+// to. Next then returns them. earlier is as for OpenWindow.
+func (p *Peers) Fits(w *Window, earlier int) bool {
+	if !w.behind || p.crowded(w, earlier) {
+		return false
+	}
+	w.behind, w.stirred = false, true
+	p.behind--
+	return true
+}
+
+// On reports whether the message is longer than the window.
+func (w *Window) On() bool { return w.on }
+
+// Behind reports whether the multicasts wait for earlier operations.
+func (w *Window) Behind() bool { return w.behind }
+
+// Taken returns how many bytes of receivers' buffers the multicasts take, at the root.
+func (w *Window) Taken() int { return w.bytes }
+
+// Parent returns the rank that this rank reports Progress to.
+func (w *Window) Parent() int { return w.parent }
+
+// Progress returns how many chunks the multicast has brought to this rank and all that report to
+// it.
+func (w *Window) Progress() int { return w.progress }
+
+// Reached records that the multicast has reached chunk here.
+func (w *Window) Reached(chunk int) Step {
+	if !w.on || chunk <= w.own {
+		return Nothing
+	}
+	w.own = chunk
+	return w.advance()
+}
+
+// End ends the operation at this rank, which counts as if all chunks had arrived.
+func (w *Window) End() Step {
+	s := w.Reached(w.chunks)
+	w.bytes = 0
+	return s
+}
+
+// Take takes the report of a rank that the multicast has reached chunk there. ok is false if the
+// rank does not report to this rank.
+func (w *Window) Take(from, chunk int) (s Step, ok bool) {
+	i := slices.IndexFunc(w.children, func(c child) bool { return c.rank == from })
+	if i < 0 {
+		return Nothing, false
+	}
+	c := &w.children[i]
+	c.chunk = max(c.chunk, min(chunk, w.chunks))
+	if c.chunk >= w.progress {
+		c.given = false
+	}
+	return w.advance(), true
+}
+
+// advance says what follows from the progress of this rank and its children.
+func (w *Window) advance() Step {
+	least := w.own
+	for _, c := range w.children {
+		if !c.given {
+			least = min(least, c.chunk)
+		}
+	}
+	if least < w.progress+w.step && (least < w.chunks || least == w.progress) {
+		return Nothing
+	}
+	w.progress, w.stirred = least, true
+	switch {
+	case w.parent >= 0:
+		return Report
+	case least == w.chunks:
+		return Finish // puts were faster than the rest of the multicast
+	}
+	return Release
+}
+
+// Postpone keeps the multicast of a chunk back if it is beyond the window, and reports whether it
+// does. The call must not return before Next or Drop has given the multicast back.
+func (w *Window) Postpone(s ir.Slot) bool {
+	if !w.behind && (!w.on || w.Waiting() == 0 && w.within(s)) {
+		return false
+	}
+	w.postponed = append(w.postponed, s)
+	return true
+}
+
+// Next returns the next postponed multicast that is within the window now; ok is false if there is
+// none.
+func (w *Window) Next() (s ir.Slot, ok bool) {
+	if w.behind || w.Waiting() == 0 || !w.within(w.postponed[w.first]) {
+		return ir.None, false
+	}
+	w.first++
+	return w.postponed[w.first-1], true
+}
+
+// Waiting returns how many multicasts are postponed.
+func (w *Window) Waiting() int { return len(w.postponed) - w.first }
+
+// within reports whether the multicast of chunk s overruns no receiver.
+func (w *Window) within(s ir.Slot) bool { return !w.on || s.Index() < w.progress+w.size }
+
+// Drop forgets the postponed multicasts, and returns their number.
+func (w *Window) Drop() int {
+	n := w.Waiting()
+	w.postponed, w.first, w.on = w.postponed[:0], 0, false
+	w.bytes = 0
+	return n
+}
+
+// late returns a child that all ranks wait for, or nil if there is none. y says which chunks the
+// child has. A child that has chunks beyond its report waits for its own child, and gives that
+// child up itself. A child that has all chunks does not: it may have returned and closed.
+func (w *Window) late(y *Yields) *child {
+	if !w.on || w.behind || w.parent < 0 && w.Waiting() == 0 {
+		return nil
+	}
+	for i := range w.children {
+		c := &w.children[i]
+		if c.given || c.chunk >= w.progress+w.step || c.chunk+w.step > w.own {
+			continue
+		}
+		if has := y.has(c.rank); has < w.progress+w.step || has == w.chunks {
+			return c
+		}
+	}
+	return nil
+}
+
+// Late returns a child that all ranks wait for; ok is false if there is none.
+func (w *Window) Late(y *Yields) (rank int, ok bool) {
+	if c := w.late(y); c != nil {
+		return c.rank, true
+	}
+	return 0, false
+}
+
+// maxQuarters limits how long a late child is waited for, in quarters of the base timeout.
+const maxQuarters = 32
+
+// until returns when a late child is given up. A rank with more children, and so further up the
+// tree, waits longer, so that only the parent of a late rank gives it up, as with repairs (paper
+// 002, section 3.3.4). The time starts when multicasts have left: a slow link is not a late rank.
+func (w *Window) until(repair moment.Time) moment.Time {
+	return w.moved + moment.Time(min(1+len(w.children), maxQuarters))*repair/4
+}
+
+// Due returns when Tick next has something to do.
+func (w *Window) Due(y *Yields, repair moment.Time) moment.Time {
+	if w.late(y) == nil {
+		return moment.Never
+	}
+	return w.until(repair)
+}
+
+// Tick gives up a late child. again is false if there is none to give up; else do the step and call
+// Tick again. leaving says that frames of the operation have not left, besides waiting frames.
+func (w *Window) Tick(now, repair moment.Time, leaving bool, y *Yields) (s Step, again bool) {
+	if w.stirred || w.parent < 0 && leaving {
+		w.stirred, w.moved = false, now
+	}
+	c := w.late(y)
+	if c == nil || now < w.until(repair) {
+		return Nothing, false
+	}
+	c.given = true
+	return w.advance(), true
+}
+
+// Awaited returns the ranks whose reports multicasts wait for.
+func (w *Window) Awaited() (from []int) {
+	for i := range w.children {
+		if c := &w.children[i]; w.on && w.Waiting() > 0 && !c.given && c.chunk <= w.progress {
+			from = append(from, c.rank)
+		}
+	}
+	return from
+}
+
+// Ring makes the time of a late child end at now.
+func (w *Window) Ring(now, repair moment.Time) {
+	w.stirred, w.moved = false, 0
+	w.moved = now - w.until(repair)
+}
+
+// Normalize makes windows equal if they differ only in durations.
+func (w *Window) Normalize(now moment.Time) { w.stirred, w.moved = true, now }
+
+// Clone returns an independent copy of w.
+func (w *Window) Clone() Window {
+	c := *w
+	c.postponed, c.children = slices.Clone(w.postponed), slices.Clone(w.children)
+	return c
+}
+
+// AppendState appends the state of w without durations.
+func (w *Window) AppendState(dst []byte) []byte {
+	s := encode.Buffer{B: dst}
+	s.Flags(w.on, w.behind)
+	s.Num(w.Waiting())
+	for _, slot := range w.postponed[w.first:] {
+		s.Num(int(slot))
+	}
+	if !w.on {
+		return s.B
+	}
+	s.Num(w.own)
+	s.Num(w.progress)
+	for _, c := range w.children {
+		s.Num(c.chunk)
+		s.Flags(c.given)
+	}
+	return s.B
+}

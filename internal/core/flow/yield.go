@@ -1,0 +1,344 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/internal/core/internal/bitset"
+	"github.com/schedgen/schedgen/internal/core/internal/encode"
+	"github.com/schedgen/schedgen/internal/core/internal/moment"
+)
+
+// Yields makes puts of chunks give way to the multicast of the same chunks. Where a rank puts
+// chunks to a rank that reports to it (bcast/mcast-chain), both would bring everything, and a slow
+// link would carry it twice. So a put of a long message waits until the other rank has reported how
+// much it has; chunks that it has by then are not put. The other rank asks for chunks that it
+// lacks. A rank that reports nothing for a while is late or hears no multicast. This rank then puts
+// some of the waiting chunks to it, twice as many after each further while, and all later chunks at
+// once, until it reports. If the other rank's process merely did not run, only a few puts were
+// useless.
+//
+// A put that is left out would bring a chunk that is there: the same slots are set as the rules
+// say, and no proof depends on how long a put waits. A call returns only when none of its puts
+// waits, so a request never comes too late. Short messages are put at once, since a report would
+// take as long.
+type Yields struct {
+	on        bool
+	chunks    int        // of the message
+	reports   bool       // this rank reports to another rank
+	step      int        // chunks between two reports
+	least     int        // chunks between two reports that are a while apart
+	have      int        // all chunks below this have arrived; the root has all
+	heard     int        // how far the multicast had come at the last report
+	whole     bool       // this rank has reported that all chunks have arrived
+	receivers []receiver // ranks whose puts give way
+}
+
+// receiver is a rank that gets chunks by put, and reports.
+type receiver struct {
+	rank    int
+	have    int         // it has all chunks below this
+	chunks  bitset.Set  // chunks whose puts wait
+	waits   int         // number of such chunks
+	given   bool        // it has been silent for too long and got everything: nothing waits
+	stirred bool        // it has reported since the last tick, or the operation has begun
+	heard   bool        // it has reported since the last tick
+	told    moment.Time // when it last reported, at a tick; 0: not yet
+	late    bool        // it was behind at the last tick
+	moved   moment.Time // when it was last known to be at work
+	turns   int         // consecutive times that it has been silent for too long
+}
+
+const (
+	yieldReports = 8         // reports of a rank on a message, within the limits below
+	yieldStep    = 512 << 10 // greatest number of bytes between two reports
+	yieldLeast   = 16 << 10  // least number, on a slow link: a report may cost a hundredth of these bytes
+
+	maxSilence   = 2  // doublings of the base timeout that a rank may be silent
+	maxYieldTurn = 16 // doublings of the chunks that it is put then
+)
+
+// OpenYields makes y the yielding puts of m, which begins.
+func (p *Peers) OpenYields(y *Yields, m *Message) {
+	*y = Yields{receivers: y.receivers[:0], chunks: m.Chunks}
+	if y.on = m.Yields && p.cfg.overNetwork(m); !y.on {
+		return
+	}
+	y.reports = m.Recovery.Reports
+	y.step = max(1, min(m.Chunks/yieldReports, yieldStep*m.Chunks/max(1, m.Bytes)))
+	y.least = min(y.step, max(1, yieldLeast*m.Chunks/max(1, m.Bytes)))
+	if m.Root {
+		y.have = m.Chunks
+	}
+	for _, rank := range m.Recovery.ReportFrom {
+		h := y.add()
+		*h = receiver{rank: int(rank), chunks: h.chunks.Cleared(m.Chunks), given: p.silent[int(rank)], stirred: true}
+		h.have = p.known(m, h.rank)
+	}
+}
+
+// add returns the next receiver, with the memory of an old one.
+func (y *Yields) add() *receiver {
+	n := len(y.receivers)
+	if n == cap(y.receivers) {
+		y.receivers = append(y.receivers, receiver{})
+	}
+	y.receivers = y.receivers[:n+1]
+	return &y.receivers[n]
+}
+
+// On reports whether puts yield.
+func (y *Yields) On() bool { return y.on }
+
+// Have returns n if chunks 0 to n-1 have arrived here; 0 if puts do not yield.
+func (y *Yields) Have() int { return y.have }
+
+// receiver returns the state of rank, or nil if puts to it do not yield.
+func (y *Yields) receiver(rank int) *receiver {
+	for i := range y.receivers {
+		if y.receivers[i].rank == rank {
+			return &y.receivers[i]
+		}
+	}
+	return nil
+}
+
+// has returns n if rank has chunks 0 to n-1, as far as known.
+func (y *Yields) has(rank int) int {
+	if h := y.receiver(rank); h != nil {
+		return h.have
+	}
+	return 0
+}
+
+// HasWaiting reports whether puts wait.
+func (y *Yields) HasWaiting() bool {
+	for i := range y.receivers {
+		if y.receivers[i].waits > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// HasWaitingFor reports whether puts wait for the report of rank.
+func (y *Yields) HasWaitingFor(rank int) bool {
+	h := y.receiver(rank)
+	return h != nil && h.waits > 0
+}
+
+// WaitingFor returns the ranks whose reports puts wait for.
+func (y *Yields) WaitingFor() (to []int) {
+	for i := range y.receivers {
+		if h := &y.receivers[i]; y.on && h.waits > 0 {
+			to = append(to, h.rank)
+		}
+	}
+	return to
+}
+
+// Decision is what becomes of a put.
+type Decision uint8
+
+// The decisions.
+const (
+	Put     Decision = iota // it does not yield
+	PutOnce                 // it goes now, unless the chunk has been put to the rank before
+	Keep                    // it waits, or is left out since the rank has the chunk
+)
+
+// Decide decides on the put of chunk k to rank.
+func (y *Yields) Decide(k, rank int) Decision {
+	h := y.receiver(rank)
+	switch {
+	case h == nil:
+		return Put
+	case k < h.have:
+	case h.given:
+		return PutOnce
+	default:
+		h.chunks.Add(k)
+		h.waits++
+	}
+	return Keep
+}
+
+// Learn records that rank has chunks 0 to have-1. It reports whether puts to rank yield; then some
+// may not wait any more.
+func (p *Peers) Learn(y *Yields, rank, have int) bool {
+	h := y.receiver(rank)
+	if h == nil {
+		return false
+	}
+	h.stirred, h.heard, h.given, h.turns = true, true, false, 0
+	if have < y.chunks {
+		delete(p.silent, rank) // a rank that has all chunks may have got them by put
+	}
+	for have = min(have, y.chunks); h.have < have; h.have++ {
+		h.forget(h.have)
+	}
+	return true
+}
+
+// forget ends the wait of the put of chunk k, and reports whether it waited.
+func (h *receiver) forget(k int) bool {
+	waited := h.chunks.Remove(k)
+	if waited {
+		h.waits--
+	}
+	return waited
+}
+
+// Grow records that chunks 0 to have-1 have arrived here. It reports, once, that all chunks have
+// arrived, if this rank must report that.
+func (y *Yields) Grow(have int) (whole bool) {
+	y.have = have
+	if y.have < y.chunks || y.whole || !y.reports {
+		return false
+	}
+	y.whole = true
+	return true
+}
+
+// ShouldReport records that the multicast has come as far as chunk top. It reports whether this
+// rank must report its chunks now: each time that the multicast has advanced by a step. On a slow
+// link a rank that waits for a report would take this rank for silent. So a short step is enough if
+// slow is set: there was no report for a while.
+func (y *Yields) ShouldReport(top int, slow bool) bool {
+	step := y.step
+	if slow {
+		step = y.least
+	}
+	if !y.on || top < y.heard+step || y.whole || !y.reports {
+		return false
+	}
+	y.heard = top
+	return true
+}
+
+// behind reports whether h lacks so much that a rank at work would have reported.
+func (y *Yields) behind(h *receiver) bool {
+	return h.waits > 0 && (y.have == y.chunks || y.have >= h.have+2*y.step)
+}
+
+// Late returns the ranks that lack so much that a rank at work would have reported.
+func (y *Yields) Late() (ranks []int) {
+	for i := range y.receivers {
+		if h := &y.receivers[i]; y.behind(h) {
+			ranks = append(ranks, h.rank)
+		}
+	}
+	return ranks
+}
+
+// Receivers returns the number of ranks to which puts yield.
+func (y *Yields) Receivers() int { return len(y.receivers) }
+
+// Receiver returns the rank of receiver i, from 0.
+func (y *Yields) Receiver(i int) (rank int) { return y.receivers[i].rank }
+
+// patience is how long h, which is behind, may be silent. A rank whose process does not run is
+// silent, too. Puts to it then waste the link, but at first only a little. A rank that has reported
+// in this operation asks for what it lacks.
+func (p *Peers) patience(h *receiver) moment.Time {
+	longest := moment.Longest(p.cfg.Repair)
+	if h.told > 0 {
+		return longest
+	}
+	return min(max(p.cfg.Repair, p.tells.Late()), longest) << min(h.turns, maxSilence)
+}
+
+// Due returns when a silent rank is given up.
+func (p *Peers) Due(y *Yields) moment.Time {
+	due := moment.Never
+	for i := range y.receivers {
+		if h := &y.receivers[i]; y.behind(h) {
+			due = min(due, h.moved+p.patience(h))
+		}
+	}
+	return due
+}
+
+// Tick gives up receiver i of y if it has been silent for too long. It returns the waiting chunks
+// to put to it, valid until the next call. busy says that the rank cannot have received everything
+// that was sent, or may not have begun the operation.
+func (p *Peers) Tick(y *Yields, i int, now moment.Time, busy bool) (chunks []int) {
+	h := &y.receivers[i]
+	late := y.behind(h)
+	if h.heard {
+		if h.told > 0 {
+			p.tells.Took(now - h.told)
+		}
+		h.heard, h.told = false, now
+	}
+	if h.stirred || !h.late || !late || busy {
+		h.stirred, h.moved = false, now
+	}
+	if h.late = late; late && now >= h.moved+p.patience(h) {
+		h.moved = now
+		return p.giveUp(y, h)
+	}
+	return nil
+}
+
+// giveUp returns the waiting chunks of h, or the first of them if there are many.
+func (p *Peers) giveUp(y *Yields, h *receiver) []int {
+	if p.silent == nil {
+		p.silent = make(map[int]bool)
+	}
+	p.silent[h.rank] = true
+	left := y.step << min(h.turns, maxYieldTurn)
+	h.turns++
+	p.chunks = p.chunks[:0]
+	for k := h.have; h.waits > 0 && left > 0; k++ {
+		if h.forget(k) {
+			p.chunks = append(p.chunks, k)
+			left--
+		}
+	}
+	h.given = h.waits == 0
+	return p.chunks
+}
+
+// Ring makes rank silent for too long at now.
+func (p *Peers) Ring(y *Yields, rank int, now moment.Time) {
+	h := y.receiver(rank)
+	h.stirred, h.late = false, true
+	h.moved = now - p.patience(h)
+}
+
+// Normalize makes Yields equal if they differ only in durations.
+func (y *Yields) Normalize(now moment.Time) {
+	for i := range y.receivers {
+		h := &y.receivers[i]
+		h.stirred, h.late, h.moved, h.turns = true, false, now, 0
+		h.heard, h.told = false, 0
+	}
+}
+
+// Clone returns an independent copy of y.
+func (y *Yields) Clone() Yields {
+	c := *y
+	c.receivers = slices.Clone(y.receivers)
+	for i := range c.receivers {
+		c.receivers[i].chunks = slices.Clone(y.receivers[i].chunks)
+	}
+	return c
+}
+
+// AppendState appends the state of y without durations.
+func (y *Yields) AppendState(dst []byte) []byte {
+	s := encode.Buffer{B: dst}
+	if s.Flags(y.on); !y.on {
+		return s.B
+	}
+	s.Num(y.have)
+	s.Num(y.heard)
+	s.Flags(y.whole)
+	for i := range y.receivers {
+		h := &y.receivers[i]
+		s.Num(h.have)
+		s.Flags(h.given)
+		s.Set(h.chunks)
+	}
+	return s.B
+}

@@ -1,0 +1,275 @@
+package flow
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/schedgen/schedgen/internal/core/internal/moment"
+)
+
+// yielding returns the puts of the root of a message of so many chunks to ranks that report.
+func yielding(chunks int, from ...int32) (*Peers, *Yields) {
+	p := NewPeers(small)
+	m := rootOf(1, chunks, from...)
+	m.Yields = true
+	var y Yields
+	p.OpenYields(&y, m)
+	return &p, &y
+}
+
+// Chunks that a rank reports to have are not put to it.
+func TestPutsGiveWay(t *testing.T) {
+	p, y := yielding(16, 1)
+	require.True(t, y.On())
+	require.Equal(t, 16, y.Have(), "the root has all")
+	for k := range 16 {
+		require.Equal(t, Keep, y.Decide(k, 1))
+	}
+	require.Equal(t, Put, y.Decide(0, 2), "it does not report")
+	require.True(t, y.HasWaiting())
+	require.True(t, y.HasWaitingFor(1))
+	require.False(t, y.HasWaitingFor(2))
+	require.Equal(t, []int{1}, y.WaitingFor())
+	require.False(t, p.Learn(y, 2, 16))
+	require.True(t, p.Learn(y, 1, 9))
+	require.True(t, y.HasWaiting())
+	require.True(t, p.Learn(y, 1, 16))
+	require.False(t, y.HasWaiting())
+	require.Empty(t, y.WaitingFor())
+	require.Equal(t, Keep, y.Decide(3, 1), "it has it")
+	require.False(t, y.HasWaiting())
+}
+
+// A silent rank is put some chunks, then twice as many, then all at once. In the next operation it
+// is put all at once, until it reports.
+func TestSilence(t *testing.T) {
+	p, y := yielding(64, 1)
+	for k := range 64 {
+		y.Decide(k, 1)
+	}
+	now := moment.Time(1)
+	require.Empty(t, p.Tick(y, 0, now, false))
+	require.Empty(t, p.Tick(y, 0, now, false), "the time of the second tick counts")
+	var counts []int
+	var waits []moment.Time
+	for y.HasWaiting() {
+		due := p.Due(y)
+		require.Empty(t, p.Tick(y, 0, due-1, false))
+		chunks := p.Tick(y, 0, due, false)
+		counts, waits = append(counts, len(chunks)), append(waits, due-now)
+		now = due
+	}
+	require.Equal(t, []int{8, 16, 32, 8}, counts)
+	require.Equal(t, []moment.Time{base, 2 * base, 4 * base, 4 * base}, waits)
+	require.Equal(t, moment.Never, p.Due(y))
+	require.Equal(t, PutOnce, y.Decide(1, 1))
+
+	m := rootOf(2, 64, 1)
+	m.Yields = true
+	p.OpenYields(y, m)
+	require.Equal(t, PutOnce, y.Decide(0, 1), "it is still silent")
+	p.Learn(y, 1, 64)
+	m.Seq = 3
+	p.OpenYields(y, m)
+	require.Equal(t, PutOnce, y.Decide(0, 1), "what all ranks have need not have come by multicast")
+	p.Learn(y, 1, 3)
+	require.Equal(t, Keep, y.Decide(9, 1))
+}
+
+// A rank is not silent while frames are leaving. A rank that has reported in the operation asks for
+// what it lacks, so it has much more time.
+func TestNotSilent(t *testing.T) {
+	p, y := yielding(16, 1)
+	for k := range 16 {
+		y.Decide(k, 1)
+	}
+	for now := moment.Time(1); now < 100*base; now += base / 2 {
+		require.Empty(t, p.Tick(y, 0, now, true))
+	}
+	p.Learn(y, 1, 1)
+	now := 100 * base
+	require.Empty(t, p.Tick(y, 0, now, false))
+	require.Equal(t, now+moment.Longest(base), p.Due(y))
+	require.Empty(t, p.Tick(y, 0, p.Due(y)-1, false))
+	require.NotEmpty(t, p.Tick(y, 0, p.Due(y), false))
+	p.Ring(y, 1, now+1e9)
+	require.Equal(t, now+1e9, p.Due(y))
+	require.Equal(t, []int{1}, y.Late())
+}
+
+// Reports from before the operation count, and a rank that is a whole ring ahead has everything.
+func TestEarlyReports(t *testing.T) {
+	for _, c := range []struct {
+		seq   uint64
+		print uint32
+		have  int
+		want  int
+	}{{1, 7, 3, 3}, {1, 7, 100, 16}, {1, 8, 3, 0}, {9, 8, 0, 16}, {2, 7, 5, 0}} {
+		p := NewPeers(small)
+		p.NoteHave(1, c.seq, c.print, c.have)
+		p.NoteHave(1, c.seq, c.print, 0) // an older report
+		m := rootOf(1, 16, 1)
+		m.Yields = true
+		var y Yields
+		p.OpenYields(&y, m)
+		require.Equal(t, c.want, y.has(1), "%+v", c)
+	}
+}
+
+// A receiver reports its chunks each eighth of a message, and at the end, once, that it has all
+// chunks.
+func TestReportsOfAReceiver(t *testing.T) {
+	p := NewPeers(small)
+	m := innerOf(1, 64)
+	m.Yields = true
+	var y Yields
+	p.OpenYields(&y, m)
+	require.Zero(t, y.Have())
+	var told []int
+	for top := range 64 {
+		if y.ShouldReport(top, false) {
+			told = append(told, top)
+		}
+	}
+	require.Equal(t, []int{8, 16, 24, 32, 40, 48, 56}, told)
+	require.False(t, y.Grow(63))
+	require.True(t, y.Grow(64))
+	require.False(t, y.Grow(64), "it has said so")
+	require.False(t, y.ShouldReport(1000, false))
+
+	m.Bytes = 64 << 10 // 16 chunks of them are worth a report on a slow link
+	m.Chunks = 400
+	p.OpenYields(&y, m)
+	require.False(t, y.ShouldReport(49, true))
+	require.True(t, y.ShouldReport(50, true))
+	m.Bytes = 64 << 20
+	p.OpenYields(&y, m)
+	require.False(t, y.ShouldReport(0, true))
+	require.True(t, y.ShouldReport(1, true))
+	require.False(t, y.ShouldReport(3, false))
+	require.True(t, y.ShouldReport(4, false))
+}
+
+// Puts of short messages do not yield. Without multicasts no puts yield.
+func TestShortMessagesDoNotYield(t *testing.T) {
+	for what, cfg := range map[string]Config{
+		"short":         {Multicast: true, Room: 1 << 20, Datagram: 10},
+		"no multicasts": {Room: 10, Datagram: 10},
+		"room for all":  {Multicast: true},
+	} {
+		cfg.Ahead = 8
+		p := NewPeers(cfg)
+		m := rootOf(1, 16, 1)
+		m.Yields = true
+		var y Yields
+		p.OpenYields(&y, m)
+		require.False(t, y.On(), what)
+		require.Equal(t, Put, y.Decide(1, 1), what)
+	}
+	cfg := Config{Multicast: true, Network: true, Room: 1 << 30, Datagram: 1000}
+	require.True(t, cfg.overNetwork(&Message{Chunks: 1, Bytes: yieldBytes, Longest: yieldBytes}))
+	cfg.Network = false
+	require.False(t, cfg.overNetwork(&Message{Chunks: 1, Bytes: yieldBytes, Longest: yieldBytes}))
+}
+
+func TestFloods(t *testing.T) {
+	for _, c := range []struct {
+		network bool
+		bytes   int
+		want    bool
+	}{{true, Flood, false}, {true, Flood + 1, true}, {false, 1 << 30, false}} {
+		cfg := Config{Network: c.network}
+		require.Equal(t, c.want, cfg.Floods(c.bytes), "%+v", c)
+	}
+}
+
+func TestFootprint(t *testing.T) {
+	for chunk, want := range map[int]int{0: 10, 1: 10, 10: 10, 11: 20} {
+		require.Equal(t, want, Footprint(chunk, 10))
+	}
+}
+
+// Whatever a rank reports and however long it is silent, each chunk is either reported or put, and
+// none is put twice.
+func TestEveryChunkComes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		chunks := rapid.IntRange(5, 80).Draw(t, "chunks")
+		p, y := yielding(chunks, 1)
+		has := make([]bool, chunks)
+		put := func(k int) {
+			require.False(t, has[k], "chunk %d is put twice", k)
+			has[k] = true
+		}
+		next, now := 0, moment.Time(1)
+		for next < chunks || y.HasWaiting() {
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0, 1:
+				if next < chunks {
+					switch y.Decide(next, 1) {
+					case PutOnce:
+						put(next)
+					case Put:
+						t.Fatal("it yields")
+					case Keep:
+					}
+					next++
+				}
+			case 2:
+				have := rapid.IntRange(0, next).Draw(t, "have")
+				for k := range have {
+					has[k] = true
+				}
+				p.Learn(y, 1, have)
+			default:
+				now += rapid.SampledFrom([]moment.Time{1, base / 2, 100 * base}).Draw(t, "time")
+				for _, k := range p.Tick(y, 0, now, rapid.Bool().Draw(t, "busy")) {
+					put(k)
+				}
+			}
+		}
+		for k := range has {
+			require.True(t, has[k], "chunk %d", k)
+		}
+	})
+}
+
+// Clones have the state of their originals and are independent; durations are not part of the
+// state.
+func TestStateOfYieldsAndPeers(t *testing.T) {
+	p, y := yielding(16, 1, 2)
+	for k := range 16 {
+		y.Decide(k, 1)
+	}
+	p.NoteHave(2, 5, 7, 3)
+	p.NoteReached(2, 6, 7, 2)
+	both := func(p *Peers, y *Yields) string {
+		return fmt.Sprint(p.AppendState(nil, 4, 3), y.AppendState(nil))
+	}
+	state := both(p, y)
+	q, z := p.Clone(), y.Clone()
+	require.Equal(t, state, both(&q, &z))
+	q.Tick(&z, 0, 1, false)
+	q.Learn(&z, 2, 0)
+	q.Tick(&z, 1, 5, false)
+	q.Learn(&z, 2, 0)
+	q.Tick(&z, 1, 9, false)
+	require.Equal(t, state, both(&q, &z), "only time has passed")
+	z.Normalize(1)
+	q.Normalize()
+	z0 := y.Clone()
+	z0.Normalize(1)
+	require.Equal(t, z0, z)
+	require.Zero(t, q.tells)
+
+	q.NoteHave(2, 5, 7, 4)
+	require.NotEqual(t, state, both(&q, &z))
+	q = p.Clone()
+	q.Ring(&z, 1, 1000)
+	require.NotEmpty(t, q.Tick(&z, 0, 1000, false))
+	require.NotEqual(t, state, both(&q, &z))
+	require.Equal(t, state, both(p, y))
+	require.NotEqual(t, fmt.Sprint(p.AppendState(nil, 4, 3)), fmt.Sprint(p.AppendState(nil, 5, 3)), "what came early has been taken in")
+}

@@ -1,0 +1,203 @@
+package loss
+
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/internal/core/internal/encode"
+	"github.com/schedgen/schedgen/internal/core/internal/moment"
+)
+
+// Losses is what a rank knows of the losses of one operation. Its memory is used again.
+type Losses struct {
+	Parts   Fragments
+	Heard   bool // a datagram of the multicast has arrived, in time or not
+	ByMcast int  // chunks that arrived by multicast first
+	ByPut   int  // chunks that arrived otherwise: by put, or as answers
+
+	chunks, bytes int
+	root          int
+	ask           []int32
+	asked         bool
+
+	gaps    gaps
+	unheard int // ranks asked because no datagram has arrived: see AskUnheard
+	repairs repairs
+	debts   []debt
+	served  []service
+}
+
+// Open prepares l for an operation that begins.
+func (l *Losses) Open(m Message) {
+	l.Parts.reset()
+	l.Heard, l.ByMcast, l.ByPut = false, 0, 0
+	l.chunks, l.bytes, l.root, l.ask, l.asked = m.Chunks, m.Bytes, m.Root, m.Ask, m.Asked
+	l.gaps, l.unheard = gaps{}, 0
+	l.repairs.disarm()
+	l.debts, l.served = l.debts[:0], l.served[:0]
+}
+
+// asks reports whether there is a rank to ask.
+func (l *Losses) asks() bool { return len(l.ask) > 0 }
+
+// missing returns how many chunks have not arrived.
+func (l *Losses) missing() int { return l.chunks - l.ByMcast - l.ByPut }
+
+// whole reports whether all chunks have arrived.
+func (l *Losses) whole() bool { return l.missing() <= 0 }
+
+// TakePut records that a put has brought a chunk. mcast says that the put is as good as a
+// multicast, so that this rank does not take the multicast for silent.
+func (l *Losses) TakePut(mcast bool) {
+	l.ByPut++
+	l.gaps.given = true
+	l.gaps.fresh = l.gaps.fresh || mcast
+}
+
+// TakePart records that the fragment of chunk k at a byte has arrived, as an answer or by its
+// multicast (see Hear). last reports whether the chunk is whole now.
+func (r *Recovery) TakePart(l *Losses, k, at int, answer bool) (last bool) {
+	if answer {
+		l.gaps.given = true
+		l.gaps.pass.arrived(l.Parts.number(k, at), r.partsAtOnce())
+	}
+	if last = l.Parts.add(k, at); !last {
+		return false
+	}
+	if answer {
+		l.ByPut++
+	} else {
+		l.ByMcast++
+	}
+	l.excuse(k)
+	return true
+}
+
+// chunksIn returns how many chunks have about the given number of bytes, at least one.
+func (l *Losses) chunksIn(bytes int) int { return max(1, bytes*l.chunks/max(1, l.bytes)) }
+
+const (
+	someBytes = 256 << 10
+	fewBytes  = 2 << 10
+	maxSome   = 24
+)
+
+// some is how many chunks a rank puts at once without a request, or asks for in silence. It is
+// small at first, since missing chunks may only be late, and doubles each time. Useless puts delay
+// the signals behind them.
+func (l *Losses) some(times int) int { return l.chunksIn(someBytes << min(times, maxSome)) }
+
+// much reports whether more than someBytes bytes are missing.
+func (l *Losses) much() bool { return l.missing()*(l.bytes/max(1, l.chunks)) > someBytes }
+
+// Timed reports whether a timer of l needs precision.
+func (l *Losses) Timed() bool { return l.repairs.armed > 0 || l.gaps.armed }
+
+// Usage returns how many repairs are armed, how many fragments or chunks have been asked for and
+// have not arrived, and how many ranks are owed something.
+func (l *Losses) Usage() (repairs, asked, debtors int) {
+	return l.repairs.armed, l.gaps.pass.pending, len(l.debts)
+}
+
+// Alarms are the timers of an operation's losses that are set.
+type Alarms struct {
+	Repairs []int // rules
+	Again   bool  // chunks that requests have not brought are asked for again
+	Silence bool  // the multicast has been silent
+	Unheard bool  // nothing has been heard of the multicast
+}
+
+// Alarms returns the timers that are set.
+func (l *Losses) Alarms() (a Alarms) {
+	for i := range l.repairs.list {
+		if p := &l.repairs.list[i]; p.armed {
+			a.Repairs = append(a.Repairs, int(p.rule.Number))
+		}
+	}
+	a.Silence = l.gaps.armed
+	a.Again = l.gaps.armed && l.gaps.pass.again != 0
+	a.Unheard = l.Unheard()
+	return a
+}
+
+// RingRepair makes a repair due at now.
+func (l *Losses) RingRepair(rule int, now moment.Time) {
+	for i := range l.repairs.list {
+		if p := &l.repairs.list[i]; int(p.rule.Number) == rule {
+			p.due = now
+		}
+	}
+}
+
+// RingAgain makes the repetition of requests due at now.
+func (l *Losses) RingAgain(now moment.Time) { l.gaps.pass.again = now }
+
+// RingSilence makes the multicast silent for too long at now.
+func (l *Losses) RingSilence(now, repair moment.Time) {
+	l.gaps.quiet, l.gaps.last = now, now-repair
+}
+
+// UnheardSince returns since when an operation must have been open for AskUnheard to be due at now.
+func (l *Losses) UnheardSince(now, repair moment.Time) moment.Time {
+	return now - moment.Time(1+l.unheard)*repair
+}
+
+// Normalize makes Losses equal if they differ only in durations: now is always the same moment, and
+// no tick reaches later, since an exploration rings each timer by itself.
+func (l *Losses) Normalize(now, later, repair moment.Time) {
+	l.repairs.normalize(now, later, repair)
+	l.gaps.normalize(now, later)
+	// The choice of the rank to ask depends on the turns only up to the number of ranks to ask.
+	last := max(0, len(l.ask)-1)
+	g := &l.gaps
+	g.tries, g.pass.tries = min(g.tries, last), min(g.pass.tries, max(0, last-1))
+	if l.chunks <= firstReach && g.armed {
+		g.reach = firstReach
+	}
+}
+
+// Clone returns an independent copy of l.
+func (l *Losses) Clone() Losses {
+	c := *l
+	c.Parts = l.Parts.clone()
+	c.repairs.list = slices.Clone(l.repairs.list)
+	c.debts = slices.Clone(l.debts)
+	for i := range c.debts {
+		d := &c.debts[i]
+		d.chunks, d.late, d.parts = slices.Clone(d.chunks), slices.Clone(d.late), slices.Clone(d.parts)
+	}
+	c.served = slices.Clone(l.served)
+	for i := range c.served {
+		c.served[i].chunks = slices.Clone(c.served[i].chunks)
+	}
+	return c
+}
+
+// AppendState appends the state of l without durations. inside says that the operation has not
+// ended at this rank; if it has, only the part that others may ask for counts.
+func (l *Losses) AppendState(dst []byte, inside bool) []byte {
+	s := encode.Buffer{B: dst}
+	s.Flags(l.Heard)
+	for i := range l.debts { // a settled debt counts as none
+		if d := &l.debts[i]; !d.chunks.IsEmpty() || !d.parts.IsEmpty() {
+			s.Num(d.rank + 1)
+			s.Set(d.chunks)
+			s.Set(d.late)
+			s.Set(d.parts)
+		}
+	}
+	s.Num(0)
+	for i := range l.served {
+		s.Num(l.served[i].rank + 1)
+		s.Set(l.served[i].chunks)
+	}
+	s.Num(0)
+	if !inside {
+		return s.B
+	}
+	l.Parts.appendState(&s)
+	l.repairs.appendState(&s)
+	l.gaps.appendState(&s)
+	s.Num(l.ByMcast + l.ByPut)
+	s.Num(l.unheard)
+	return s.B
+}

@@ -1,0 +1,64 @@
+package mismatch
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/core/internal/moment"
+)
+
+const patience = moment.Time(100)
+
+// A rank that knows one side waits for two answers, counted from the next tick.
+func TestWaitForTheOtherSide(t *testing.T) {
+	var d Dispute
+	require.False(t, d.Tick(10, patience))
+	require.Equal(t, moment.Never, d.Due())
+	d.Open(3, "one side")
+	require.True(t, d.IsOpen())
+	require.True(t, d.Awaits(3))
+	require.False(t, d.Awaits(2))
+	require.Zero(t, d.Due(), "at once, to begin the wait")
+	require.False(t, d.Tick(10, patience))
+	require.Equal(t, 10+2*patience, d.Due())
+	require.False(t, d.Tick(d.Due()-1, patience))
+	require.True(t, d.Tick(d.Due(), patience))
+	about, text := d.Mismatch()
+	require.Equal(t, 3, about)
+	require.Equal(t, "one side", text)
+}
+
+// If the other side becomes known meanwhile, one answer less is awaited.
+func TestBothSides(t *testing.T) {
+	var d Dispute
+	d.Open(3, "one side")
+	d.Tick(10, patience)
+	d.Complete(3, "both sides", patience)
+	require.False(t, d.Awaits(3))
+	require.Equal(t, 10+patience, d.Due())
+	d.Complete(4, "others", patience)
+	require.Equal(t, 10+patience, d.Due(), "a second mismatch does not shorten the wait")
+
+	var late Dispute
+	late.Complete(3, "both sides", patience)
+	require.True(t, late.IsOpen())
+	require.False(t, late.Tick(10, patience))
+	require.Equal(t, 10+patience, late.Due())
+	late.Defer(11)
+	require.True(t, late.Tick(11, patience))
+}
+
+// Disputes that differ only in time have the same state.
+func TestStateOfADispute(t *testing.T) {
+	var a, b, none Dispute
+	a.Open(3, "one side")
+	b = a
+	b.Tick(10, patience)
+	require.Equal(t, a.AppendState(nil, false), b.AppendState(nil, false))
+	b.Complete(3, "one side", patience)
+	require.NotEqual(t, a.AppendState(nil, false), b.AppendState(nil, false))
+	require.NotEqual(t, none.AppendState(nil, false), a.AppendState(nil, false))
+	require.True(t, a.Awaits(3), "a copy is independent")
+	require.Equal(t, none.AppendState(nil, true), a.AppendState(nil, true), "the rank has failed")
+}

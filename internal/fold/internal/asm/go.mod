@@ -1,0 +1,11 @@
+module github.com/schedgen/schedgen/internal/fold/internal/asm
+
+go 1.26.0
+
+require github.com/mmcloughlin/avo v0.5.0
+
+require (
+	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/sync v0.23.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
+)

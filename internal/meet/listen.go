@@ -1,0 +1,237 @@
+package meet
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/meet/internal/contact"
+)
+
+// spareStrangers is how many connections beyond the ranks' may be at the door at once.
+const spareStrangers = 64
+
+// helloLimit is the greatest length of a hello after its opening, before it is sealed.
+const helloLimit = 8 + 2 + MaxJob + 2 + MaxTransport + 3*(2+contact.MaxText) + 2 + MaxBlob
+
+// listenAtDoor opens the door at addr, or takes the listener of the configuration.
+func listenAtDoor(ctx context.Context, cfg *Config, addr string) (net.Listener, error) {
+	if cfg.Listener != nil {
+		return cfg.Listener, nil
+	}
+	l, err := cfg.Network.Listen(ctx, addr)
+	if err != nil {
+		return nil, fmt.Errorf("wait for the other ranks: %w", err)
+	}
+	return l, nil
+}
+
+// listenForLater opens the listener for connections after the meeting, at host bind. addr is its
+// address for other ranks.
+func listenForLater(ctx context.Context, cfg *Config, bind string) (l net.Listener, addr string, err error) {
+	if cfg.Share != nil {
+		addr, err = publicAddr(cfg.Listener)
+		return cfg.Listener, addr, err
+	}
+	if l, err = cfg.Network.Listen(ctx, net.JoinHostPort(bind, "0")); err == nil {
+		if addr, err = publicAddr(l); err == nil {
+			return l, addr, nil
+		}
+		l.Close()
+	}
+	return nil, "", fmt.Errorf("accept connections: %w", err)
+}
+
+// openDoor lets guests come in at ln.
+func (n *node) openDoor(ln net.Listener) {
+	n.door = ln
+	n.wg.Go(func() { n.accept(ln) })
+}
+
+func (n *node) accept(ln net.Listener) {
+	for {
+		conn, err := ln.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded): // closeDoor sets a deadline
+			return
+		case err != nil:
+			n.post(func() error { return &faultError{n.cfg.Rank, fmt.Errorf("accept the other ranks: %w", err)} })
+			if clock.Sleep(n.hellosOver, n.cfg.Clock, contact.FirstPause) != nil {
+				return
+			}
+			continue // ranks that are still to come hear the reason when some have hung up
+		}
+		contact.WatchOver(conn)
+		n.strangers.Enter(conn)
+		n.wg.Go(func() { n.receive(conn) })
+	}
+}
+
+// closeDoor stops accepting, and waits for all goroutines of the meeting. A shared listener stays
+// open.
+func (n *node) closeDoor() error {
+	switch {
+	case n.door == nil:
+	case n.cfg.Share != nil:
+		return contact.StopAccepting(n.door, n.wg.Wait)
+	default:
+		n.door.Close()
+	}
+	n.wg.Wait()
+	return nil
+}
+
+// receive reads a connection's hello, and then its further messages.
+func (n *node) receive(conn net.Conn) {
+	conn.SetDeadline(time.Now().Add(contact.HelloTime))
+	stop := context.AfterFunc(n.hellosOver, func() { conn.SetDeadline(contact.LongAgo) })
+	talk, later := n.keepForLater(conn)
+	if later {
+		stop()
+		return
+	}
+	g, err := n.greet(talk)
+	if stop() {
+		conn.SetDeadline(time.Time{})
+	}
+	switch {
+	case err != nil:
+		n.turnAway(conn, g.talk, err)
+	case !n.strangers.Leave(conn): // it has made room for another
+	default:
+		g.most.N = math.MaxInt64
+		n.serve(g)
+	}
+}
+
+// guest is a connection after its hello.
+type guest struct {
+	talk  net.Conn // for writing
+	most  io.LimitedReader
+	r     *bufio.Reader // for reading, limited by most
+	hello *hello
+}
+
+// greet makes a guest prove the key, if there is one, and reads its hello. Also with an error, it
+// returns the connection for the answer.
+func (n *node) greet(conn net.Conn) (*guest, error) {
+	talk, err := n.cfg.credentials.Admit(conn)
+	if err != nil {
+		return &guest{talk: conn}, err
+	}
+	g := &guest{talk: talk, most: io.LimitedReader{R: talk, N: helloLimit}}
+	g.r = bufio.NewReader(&g.most)
+	g.hello, err = readHello(g.r)
+	if err == nil && g.hello.job != n.cfg.Job {
+		err = &jobError{g.hello.rank, g.hello.job, n.cfg.Rank, n.cfg.Job}
+	}
+	return g, err
+}
+
+// turnAway refuses a connection. It tells a process that speaks the protocol why; the connection
+// counts as a stranger until that is done.
+func (n *node) turnAway(conn, talk net.Conn, why error) {
+	n.strangers.Refuse(conn, fmt.Errorf("%v: %w", conn.RemoteAddr(), why))
+	if !errors.Is(why, contact.ErrStranger) {
+		contact.Farewell(talk, why.Error())
+	}
+	n.strangers.Leave(conn)
+	conn.Close()
+}
+
+// serve passes a guest's hello and reports to the node, until the guest hangs up.
+func (n *node) serve(g *guest) {
+	l := newLink(g.talk)
+	n.wg.Go(l.write)
+	defer l.hangUp()
+	a := &arrival{link: l, hello: g.hello, counts: make(chan struct{})}
+	if !n.post(func() error { return n.arrive(a) }) {
+		l.finish(contact.AppendStatus(nil, cmp.Or(n.why, errTooLate.Error())), contact.FarewellTime)
+		n.late.told(g.hello.rank)
+	}
+	select {
+	case <-a.counts:
+	case <-n.closed:
+	}
+	rank := g.hello.rank
+	for {
+		r, err := readReport(g.r, rank, n.cfg.Size)
+		if err != nil {
+			n.post(func() error { return n.hungUp(l, rank, err) })
+			return
+		}
+		n.post(func() error { return n.hear(l, rank, &r) })
+	}
+}
+
+// errTooLate is the answer to a rank that comes after all have arrived.
+var errTooLate = errors.New("all ranks have arrived without this one")
+
+// Share lets one listener serve two purposes: ranks come in at its door while they meet, and
+// connect there afterwards. So one open port of a host is enough.
+//
+// Ranks that have already met may connect while this one still meets. The first bytes distinguish
+// their connections from the connections of ranks that come to meet.
+type Share struct {
+	Later [4]byte // first bytes of later connections
+}
+
+// Early is a connection for later that has arrived while ranks met, with the bytes already read.
+type Early struct {
+	Conn net.Conn
+	Read []byte
+}
+
+// earlies are the connections for later. Their number is limited; the oldest make room.
+type earlies struct {
+	mu   sync.Mutex
+	list []Early
+	most int
+}
+
+func (e *earlies) add(conn net.Conn, read []byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.list) == e.most {
+		e.list[0].Conn.Close()
+		e.list = e.list[1:]
+	}
+	e.list = append(e.list, Early{conn, read})
+}
+
+// takeAll returns and removes them.
+func (e *earlies) takeAll() []Early {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	list := e.list
+	e.list = nil
+	return list
+}
+
+// keepForLater reads the first bytes of a connection and reports whether it is for later; it then
+// keeps the connection. Otherwise it returns a connection that reads these bytes again. It also
+// keeps one that has sent too little when all have met.
+func (n *node) keepForLater(conn net.Conn) (net.Conn, bool) {
+	if n.cfg.Share == nil {
+		return conn, false
+	}
+	var b [4]byte
+	got, err := io.ReadFull(conn, b[:])
+	if err != nil && n.hellosOver.Err() == nil || err == nil && b != n.cfg.Share.Later {
+		return contact.Begun(conn, b[:got]), false
+	}
+	if n.strangers.Leave(conn) {
+		conn.SetDeadline(time.Time{})
+		n.early.add(conn, b[:got])
+	}
+	return nil, true
+}
