@@ -72,9 +72,6 @@ type Flags struct {
 // Grammar returns the part of the command line that args need: the verb that they name, or all
 // verbs.
 func (p *Program) Grammar(args []string) any {
-	if len(args) > 0 && args[0] == "--version" {
-		return new(Flags)
-	}
 	if len(args) == 0 {
 		return p.Verbs(nil)
 	}
@@ -150,6 +147,9 @@ func (p *Program) variable(name string) string {
 func (p *Program) parseAndRun(ctx context.Context, args []string, std terminal.Stdio) error {
 	if p.Rewrite != nil {
 		args = p.Rewrite(args)
+	}
+	if slices.Equal(args, []string{"--version"}) { // a parser takes longer to set up than all else
+		return p.printVersion(std.Out)
 	}
 	served := false
 	parser, err := p.Parser(p.Grammar(args), std, func(int) { served = true })

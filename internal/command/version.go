@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/alecthomas/kong"
 
@@ -14,8 +15,13 @@ type versionFlag bool
 
 // BeforeReset prints the version. Kong calls it as soon as it reads the flag.
 func (versionFlag) BeforeReset(app *kong.Kong, p *Program) error {
-	_, err := fmt.Fprintln(app.Stdout, version.Line(p.Name, version.Build()))
+	err := p.printVersion(app.Stdout)
 	app.Exit(terminal.Good)
+	return err
+}
+
+func (p *Program) printVersion(to io.Writer) error {
+	_, err := fmt.Fprintln(to, version.Line(p.Name, version.Build()))
 	return err
 }
 
