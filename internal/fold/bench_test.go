@@ -9,7 +9,7 @@ import (
 // BenchmarkKernels folds into the left operand and into a third vector, in the cache of a core and
 // far beyond it, and compares with copy of the same number of bytes:
 //
-//	go test ./runtime/fold -run '^$' -bench Kernels/sum-float
+//	go test ./internal/fold -run '^$' -bench Kernels/sum-float
 func BenchmarkKernels(b *testing.B) {
 	for _, size := range []int{8 << 10, 64 << 20} {
 		left, right, third := bytes.Repeat([]byte{1}, size), bytes.Repeat([]byte{2}, size), bytes.Repeat([]byte{3}, size)

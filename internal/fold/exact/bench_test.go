@@ -107,7 +107,7 @@ func inTurn(b *testing.B, all ...candidate) {
 // BenchmarkAdd adds vectors that fit into the cache, and longer ones. It reports the time as a
 // multiple of a plain loop's:
 //
-//	go test ./runtime/fold/exact -run '^$' -bench . -benchtime 1x
+//	go test ./internal/fold/exact -run '^$' -bench . -benchtime 1x
 func BenchmarkAdd(b *testing.B) {
 	for _, n := range []int{8, 64, 256, 1 << 10, 1 << 14, 1 << 17} {
 		xs, small, equal := normal(n), float32s(normal(n)), make([]float64, n)

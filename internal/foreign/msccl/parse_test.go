@@ -78,7 +78,7 @@ func TestReaderErrorsAreTold(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob("../../golden/testdata/foreign/*/*.xml")
+	files, err := filepath.Glob("../../../golden/testdata/foreign/*/*.xml")
 	require.NoError(f, err)
 	require.NotEmpty(f, files)
 	for _, file := range files {

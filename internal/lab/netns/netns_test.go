@@ -245,7 +245,7 @@ func TestMPIOverLossyHosts(t *testing.T) {
 			if _, err := exec.LookPath("mpicc." + mpi); err != nil {
 				t.Skip(err)
 			}
-			text, err := exec.Command("mpicc."+mpi, "-o", program, "../../../runtime/mpi/testdata/check.c").CombinedOutput()
+			text, err := exec.Command("mpicc."+mpi, "-o", program, "../../mpi/testdata/check.c").CombinedOutput()
 			require.NoError(t, err, "%s", text)
 			mpirun := map[string]string{
 				"openmpi": "mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -n 4 --host 10.77.0.1:2,10.77.0.2:2",

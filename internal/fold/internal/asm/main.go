@@ -1,8 +1,8 @@
 // Command asm writes assembly for amd64 with AVX2, and the declarations of its functions. It writes
 // that of package fold or, with -exact, of fold/exact:
 //
-//	go generate ./runtime/fold
-//	go generate ./runtime/fold/exact
+//	go generate ./internal/fold
+//	go generate ./internal/fold/exact
 //
 // It is a module of its own, so that programs do not depend on the generator of assembly.
 package main
