@@ -98,7 +98,10 @@ func waitAttrs(o *Operation, waited core.Time) []slog.Attr {
 // reasons returns the ranks that o waits for, and why, as far as this rank knows. It prefers what
 // ranks have said or shown. Only without that does it take the ranks from the schedule.
 func reasons(o *Operation, w *core.Watch) []slog.Attr {
-	held := slices.Concat(o.Held.Postponed, o.Held.Yielding, o.Held.Window)
+	var held []int
+	for i := range o.Waiting {
+		held = append(held, o.Waiting[i].Ranks...)
+	}
 	switch {
 	case o.Delayed:
 		return []slog.Attr{slog.String("why", "its root has not started, as Config.Delay says")}

@@ -79,7 +79,7 @@ func (o *op) alarms(dst []Alarm) []Alarm {
 	if o.gate.closed && o.gate.peer < 0 {
 		dst = append(dst, Alarm{AlarmGate, o.seq, 0})
 	}
-	if rank, late := o.window.Late(&o.yields); late {
+	if rank, late := o.window.Late(&o.yields, &o.outbox); late {
 		dst = append(dst, Alarm{AlarmWindow, o.seq, rank})
 	}
 	for _, rank := range o.yields.Late() {

@@ -24,7 +24,7 @@ func (o *op) awaits(own, rank int) (how presence.Wait) {
 	if o.plan.Programs == nil {
 		return presence.WaitsNot
 	}
-	if (o.unsent > 0 || o.yields.HasWaiting()) && o.puts(rank) {
+	if (o.unsent > 0 || !o.outbox.Empty()) && o.puts(rank) {
 		how = presence.WaitsLoosely
 	}
 	p := o.plan.Programs(rank)

@@ -56,11 +56,11 @@ func (o *op) copyFrom(src *op, mem func(seq uint64) Buffers) {
 		out := len(areas[areaOut].bytes)
 		areas[areaOut].bytes, areas[areaIn].bytes = o.keep[:out], o.keep[out:]
 	}
-	o.folds.made, o.folds.later = nil, slices.Clone(src.folds.later)
+	o.folds.made = nil
 	o.machine = machine.Machine{}
 	if o.state != opFree {
 		o.machine.CopyFrom(&src.machine)
 	}
-	o.waits = waits{slices.Clone(src.waits.list), slices.Clone(src.waits.asked), slices.Clone(src.waits.entered)}
+	o.outbox, o.entries = src.outbox.Clone(), entries{slices.Clone(src.entries.asked), slices.Clone(src.entries.known)}
 	o.window, o.yields, o.lost = src.window.Clone(), src.yields.Clone(), src.lost.Clone()
 }

@@ -129,8 +129,6 @@ func (c *Core) Abandon() {
 	c.ops.abandonLines()
 	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
 		if o := c.ops.open(seq); o != nil {
-			c.ops.drop(o)
-			o.unsent -= o.window.Drop()
 			o.free()
 		}
 	}

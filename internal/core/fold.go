@@ -1,8 +1,7 @@
 package core
 
 import (
-	"slices"
-
+	"github.com/schedgen/schedgen/internal/core/flow"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -91,17 +90,16 @@ func cellsOf(outline *ir.Program, parts []int32) (c cells) {
 
 // folding is the state of an operation that folds.
 type folding struct {
-	with  Fold        // its Element is 1 if the operation does not fold; chunks are cut at elements
-	made  []ir.Slot   // slots that folds have made and whose rules have not fired yet
-	later []ir.Action // long folds still to do, in order
-	done  int         // bytes of the first of later that are done
+	with Fold      // its Element is 1 if the operation does not fold; chunks are cut at elements
+	made []ir.Slot // slots that folds have made and whose rules have not fired yet
+	done int       // bytes of the first fold in the outbox that are done
 }
 
 // openFolds prepares o to fold. It may use memory. If results would overwrite contributions, it
 // copies the contributions, since later folds may read them.
 func (o *op) openFolds(memory []byte) {
 	f, c := &o.folds, &o.plan.places.cells
-	f.made, f.later, f.done = f.made[:0], f.later[:0], 0
+	f.made, f.done = f.made[:0], 0
 	o.memory.openCells(c, memory, o.memory.inPlace() && (!o.plan.InPlace || c.late))
 }
 
@@ -113,7 +111,7 @@ func (ops *operations) fold(o *op, operands []ir.Action) {
 	}
 	dst := o.bytesOf(made)
 	if ops.FoldAtOnce > 0 && len(dst) > ops.FoldAtOnce {
-		o.folds.later = append(o.folds.later, operands...) // a copy: the rules' actions may be scratch
+		o.outbox.Add(flow.ByWork, operands...)
 		ops.folding = true
 		return
 	}
@@ -154,7 +152,7 @@ func (c *Core) Work() bool {
 		return false
 	}
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
-		if o := ops.open(seq); o != nil && len(o.folds.later) > 0 {
+		if o := ops.open(seq); o != nil && o.outbox.Has(flow.ByWork) {
 			ops.work(o)
 			return true
 		}
@@ -163,25 +161,29 @@ func (c *Core) Work() bool {
 	return false
 }
 
+// work does a part of the first fold in the outbox of o.
 func (ops *operations) work(o *op) {
 	f := &o.folds
-	fold := ir.MessageOf(f.later)
-	if o.machine.Has(fold[0].As) { // it has come meanwhile, and others may read it already
-		f.later, f.done = slices.Delete(f.later, 0, len(fold)), 0
-		ops.resume()
-		return
-	}
-	dst := o.bytesOf(fold[0].As)
-	part := ops.FoldAtOnce - ops.FoldAtOnce%f.with.Element
-	end := min(f.done+max(part, f.with.Element), len(dst))
-	if !ops.foldPart(o, fold, dst, f.done, end) {
-		return
+	fold := ir.MessageOf(o.outbox.All(flow.ByWork))
+	made, dst := fold[0].As, o.bytesOf(fold[0].As)
+	end := len(dst)
+	has := o.machine.Has(made) // it has come meanwhile, and others may read it already
+	if !has {
+		part := ops.FoldAtOnce - ops.FoldAtOnce%f.with.Element
+		end = min(f.done+max(part, f.with.Element), end)
+		if !ops.foldPart(o, fold, dst, f.done, end) {
+			return
+		}
 	}
 	if f.done = end; end < len(dst) {
 		return
 	}
-	made := fold[0].As
-	f.later, f.done = slices.Delete(f.later, 0, len(fold)), 0
+	o.outbox.Pop(flow.ByWork, len(fold))
+	f.done = 0
+	if has {
+		ops.resume()
+		return
+	}
 	ops.trace(EventFolded, o.seq, made, -1)
 	ops.set(o, made)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/core/flow"
 	"github.com/schedgen/schedgen/internal/core/presence"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -51,8 +52,8 @@ type OpState struct {
 	Absent  []int   `json:"absent,omitempty"`  // ranks that have said that they have not entered it
 	Delayed bool    `json:"delayed,omitempty"` // the root has not started, because of its policy
 
-	Unsent int  `json:"unsent"` // frames that have not left this process, including waiting frames
-	Held   Held `json:"held"`   // the ranks that frames wait for
+	Unsent  int       `json:"unsent"`            // frames that have not left this process
+	Waiting []Waiting `json:"waiting,omitempty"` // what rules have asked for and must wait
 
 	Repairs   int `json:"repairs"`    // repair rules that are armed
 	Asked     int `json:"asked"`      // fragments or chunks that have been asked for and have not arrived
@@ -67,11 +68,16 @@ type Missing struct {
 	Signals int   `json:"signals"`        // number of missing signals
 }
 
-// Held names the ranks that this rank's waiting frames wait for.
-type Held struct {
-	Postponed []int `json:"postponed,omitempty"` // ranks whose puts wait until they have entered, or until this rank has settled earlier operations
-	Yielding  []int `json:"yielding,omitempty"`  // ranks whose puts wait for their reports on the multicast
-	Window    []int `json:"window,omitempty"`    // ranks whose reports the multicast waits for
+// Waiting are the actions of an operation that wait for the same thing.
+type Waiting struct {
+	// For is what they wait for. entry: puts, until their receivers have entered the operation or
+	// this rank has settled earlier ones. report: puts of chunks that their receivers may get by
+	// multicast, and report. room: multicasts, until receivers have room. work: long folds, done
+	// part by part.
+	For   string `json:"for"`
+	Ranks []int  `json:"ranks,omitempty"` // the ranks that they wait for
+	Slots []Run  `json:"slots"`           // the first runs of slots that are sent or made, ascending
+	Count int    `json:"count"`           // number of slots
 }
 
 // Run is a range of consecutive slots, from First to Last inclusive.
@@ -149,34 +155,60 @@ func (ops *operations) inspect(o *op, now Time) OpState {
 	s.Fired, s.Rules = o.machine.Progress()
 	s.Missing.add(o.machine.Missing())
 	s.Absent = slices.Clone(ops.absent.In(o.seq))
-	s.Held = Held{o.waits.inspect(), o.yields.WaitingFor(), o.window.Awaited()}
+	for _, r := range flow.Reasons() {
+		if o.outbox.Has(r) {
+			s.Waiting = append(s.Waiting, o.waiting(r))
+		}
+	}
 	return s
+}
+
+// waiting describes the actions that wait because of r.
+func (o *op) waiting(r flow.Reason) Waiting {
+	w := Waiting{For: r.String()}
+	var slots []ir.Slot
+	for _, a := range o.outbox.All(r) {
+		switch {
+		case a.Op == ir.Put:
+			w.Ranks = append(w.Ranks, int(a.To))
+		case a.Joins: // a further operand
+			continue
+		}
+		slots = append(slots, a.Sets())
+	}
+	if r == flow.ByRoom {
+		w.Ranks = o.window.Awaited()
+	}
+	slices.Sort(w.Ranks)
+	w.Ranks = slices.Compact(w.Ranks)
+	slices.Sort(slots)
+	slots = slices.Compact(slots)
+	w.Slots, w.Count = runsOf(slots), len(slots)
+	return w
 }
 
 // add adds slots, which must be ascending.
 func (m *Missing) add(slots []ir.Slot) {
+	m.Runs = runsOf(slots)
 	for _, slot := range slots {
 		if slot.Kind() == ir.KindSignal {
 			m.Signals++
 		} else {
 			m.Chunks++
 		}
-		if n := len(m.Runs); n > 0 && m.Runs[n-1].Last+1 == slot {
-			m.Runs[n-1].Last = slot
-		} else if n < maxRuns {
-			m.Runs = append(m.Runs, Run{slot, slot})
-		}
 	}
 }
 
-// inspect returns the ranks whose entry puts wait for, ascending.
-func (w *waits) inspect() []int {
-	var to []int
-	for _, a := range w.list {
-		to = append(to, int(a.To))
+// runsOf returns the first runs of slots, which must be ascending.
+func runsOf(slots []ir.Slot) (runs []Run) {
+	for _, slot := range slots {
+		if n := len(runs); n > 0 && runs[n-1].Last+1 == slot {
+			runs[n-1].Last = slot
+		} else if n < maxRuns {
+			runs = append(runs, Run{slot, slot})
+		}
 	}
-	slices.Sort(to)
-	return slices.Compact(to)
+	return runs
 }
 
 // Slots appends the slots of the run to dst, at most most.

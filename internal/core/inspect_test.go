@@ -75,8 +75,9 @@ func TestInspectionNamesAwaitedRanks(t *testing.T) {
 	in := c.Inspect(10)
 	require.Equal(t, []int{3}, in.Open[0].Absent)
 	require.Equal(t, []int{3}, in.Open[1].Absent, "who has not entered one has not entered the next")
-	require.Equal(t, []int{1}, in.Open[1].Held.Postponed)
-	require.Equal(t, 3, in.Open[1].Unsent)
+	require.Equal(t, "entry", in.Open[1].Waiting[0].For)
+	require.Equal(t, []int{1}, in.Open[1].Waiting[0].Ranks)
+	require.Equal(t, 3, in.Open[1].Waiting[0].Count)
 }
 
 func TestInspectionOfPeers(t *testing.T) {

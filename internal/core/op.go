@@ -46,9 +46,10 @@ type op struct {
 	memory  memory // with the caller's buffers while active, then with copies in keep
 	gone    bool   // the bytes are gone
 	keep    []byte // memory for the copies
-	unsent  int    // frames that refer to the bytes or have not left
+	unsent  int    // frames that the transport has: they refer to the bytes, or have not left
 	turn    uint64 // for a barrier with flags, its number among such barriers; for chunks in windows, one more than the lines used before; else 0
-	waits   waits
+	outbox  flow.Outbox
+	entries entries
 	gate    gate
 	pulse   flow.Pulse
 	window  flow.Window
@@ -75,7 +76,7 @@ func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.memory.copyOwn(&p.places)
 	o.machine.Reset(p.program)
 	o.pulse.Begin()
-	o.waits.reset()
+	o.entries.reset()
 }
 
 // bytesOf returns the memory of a slot, or nil if it is gone.
@@ -145,10 +146,10 @@ func (o *op) whole() bool {
 	return true
 }
 
-// ready reports whether the call may return: all slots that the schedule waits for are set, and all
-// folds and frames of fired rules are done or no longer needed.
+// ready reports whether the call may return: all slots that the schedule waits for are set, and
+// nothing that rules have asked for waits or has not left.
 func (o *op) ready() bool {
-	return o.machine.Done() && len(o.folds.later) == 0 && o.unsent == 0 && !o.gate.closed && !o.gate.behind && !o.yields.HasWaiting()
+	return o.machine.Done() && o.outbox.Empty() && o.unsent == 0 && !o.gate.closed && !o.gate.behind
 }
 
 // retire ends the call. If asked is set, other ranks may still ask for chunks, and retire keeps a
@@ -171,5 +172,6 @@ func (o *op) retire(asked bool, limit int) {
 // free forgets an operation that could not be completed.
 func (o *op) free() {
 	o.state, o.gone = opFree, true
+	o.outbox.Clear()
 	o.memory.areas[areaOut].bytes, o.memory.areas[areaIn].bytes = nil, nil
 }

@@ -205,7 +205,7 @@ func (ops *operations) due() Time {
 // timed reports whether a timer needs precision.
 func (ops *operations) timed() bool {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
-		if o := ops.open(seq); o != nil && (o.gate.closed || o.window.On() || o.yields.HasWaiting() || o.lost.Timed()) {
+		if o := ops.open(seq); o != nil && (o.gate.closed || o.window.On() || o.outbox.Has(flow.ByReport) || o.lost.Timed()) {
 			return true
 		}
 	}

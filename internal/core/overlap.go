@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/schedgen/schedgen/internal/core/flow"
 	"github.com/schedgen/schedgen/internal/core/internal/bitset"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -40,10 +41,9 @@ import (
 // Remembered operations of the rank ahead include the last rank's current one. With an algorithm
 // without a bound, ranks may be any number apart, but need not be asked: puts bring everything.
 
-// overlap holds the puts and calls that wait because several operations are open.
+// overlap holds what is needed because several operations are open.
 type overlap struct {
 	settled uint64 // all operations up to this one are settled here
-	waiting int    // waiting puts of all operations
 	calls   []call // calls of ranks that want to put to this rank
 }
 
@@ -54,16 +54,15 @@ type call struct {
 	from  int
 }
 
-// waits holds the waiting puts of one operation.
-type waits struct {
-	list    []ir.Action // in the order of the rules
-	asked   bitset.Set  // ranks that have been asked to say when they enter the operation
-	entered bitset.Set  // ranks that have entered the operation
+// entries says which ranks have entered an operation, as far as puts must know.
+type entries struct {
+	asked bitset.Set // ranks that have been asked to say when they enter
+	known bitset.Set // ranks that have entered
 }
 
-func (w *waits) reset() {
-	if len(w.asked) > 0 {
-		w.list, w.asked, w.entered = w.list[:0], w.asked[:0], w.entered[:0]
+func (e *entries) reset() {
+	if len(e.asked) > 0 {
+		e.asked, e.known = e.asked[:0], e.known[:0]
 	}
 }
 
@@ -78,70 +77,48 @@ func (ops *operations) settledBefore(o *op) bool {
 	return true
 }
 
-// settled reports whether everything that o waits for has arrived, its rules have begun, and none
-// of its puts waits.
+// settled reports whether everything that o waits for has arrived, its rules have begun, and no put
+// or fold waits. Multicasts may wait: they have no lane.
 func (o *op) settled() bool {
-	return o.machine.Done() && len(o.folds.later) == 0 && !o.gate.behind && len(o.waits.list) == 0 && !o.yields.HasWaiting()
+	b := &o.outbox
+	return o.machine.Done() && !o.gate.behind && !b.Has(flow.ByEntry) && !b.Has(flow.ByReport) && !b.Has(flow.ByWork)
 }
 
-// wait makes an action of o wait if it must, and reports whether it waits. Puts of an operation
-// that has ended answer requests, so their receivers have entered it.
-func (ops *operations) wait(o *op, a ir.Action) bool {
-	w := &o.waits
-	if a.Op != ir.Put || o.state != opActive || ops.remembers(a.Slot) || ops.settledBefore(o) || w.entered.Has(int(a.To)) {
+// awaitEntry makes an action of o wait if it must, and reports whether it waits. Puts of an
+// operation that has ended answer requests, so their receivers have entered it.
+func (ops *operations) awaitEntry(o *op, a ir.Action) bool {
+	to, e := int(a.To), &o.entries
+	if a.Op != ir.Put || o.state != opActive || ops.remembers(a.Slot) || ops.settledBefore(o) || e.known.Has(to) {
 		return false
 	}
-	w.list = append(w.list, a)
-	o.unsent++ // the call must not return before it is sent
-	ops.overlap.waiting++
-	if !w.asked.Has(int(a.To)) {
-		w.asked = w.asked.With(int(a.To))
-		ops.control(int(a.To), wire.FrameCall, o.seq, o.print, 0)
+	o.outbox.Add(flow.ByEntry, a)
+	if !e.asked.Has(to) {
+		e.asked = e.asked.With(to)
+		ops.control(to, wire.FrameCall, o.seq, o.print, 0)
 	}
 	return true
 }
 
-// resume is called when an operation may have become settled.
+// resume is called when an operation may have become settled. It sends the puts of later ones that
+// need not wait any more.
 func (ops *operations) resume() {
-	if ops.overlap.waiting > 0 {
-		ops.release()
-	}
-}
-
-// release sends the puts that no longer wait because settledBefore now holds.
-func (ops *operations) release() {
-	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
-		if o := ops.open(seq); o != nil && len(o.waits.list) > 0 {
+	for seq := ops.complete + 2; seq <= ops.seq; seq++ {
+		if o := ops.open(seq); o != nil && o.outbox.Has(flow.ByEntry) {
 			if !ops.settledBefore(o) {
 				return
 			}
-			ops.releaseIf(o, func(ir.Action) bool { return true })
+			o.outbox.Release(flow.ByEntry, func(a ir.Action) bool { return ops.admitted(o, a) })
 		}
 	}
 }
 
-// releaseIf sends the waiting puts of o that may leave.
-func (ops *operations) releaseIf(o *op, may func(ir.Action) bool) {
-	kept := o.waits.list[:0]
-	for _, a := range o.waits.list {
-		if !may(a) {
-			kept = append(kept, a)
-			continue
-		}
-		o.unsent--
-		ops.overlap.waiting--
-		if !o.yields.On() || !ops.yield(o, a) {
-			ops.putJoined(o, []ir.Action{a})
-		}
+// admitted sends a put whose receiver may be sent it, unless the put waits for a report. It returns
+// true: the put waits for no entry any more.
+func (ops *operations) admitted(o *op, a ir.Action) bool {
+	if !o.yields.On() || !ops.yield(o, a) {
+		ops.putJoined(o, []ir.Action{a})
 	}
-	o.waits.list = kept
-}
-
-// drop forgets the waiting puts of o.
-func (ops *operations) drop(o *op) {
-	o.unsent -= len(o.waits.list)
-	ops.overlap.waiting -= len(o.waits.list)
-	o.waits.reset()
+	return true
 }
 
 // called answers a rank that wants to put, now or when this rank has entered the operation.
@@ -179,10 +156,10 @@ func (ops *operations) clearCalls(o *op) {
 // peerEntered releases the puts to a rank that has entered their operation.
 func (ops *operations) peerEntered(h *wire.Header) {
 	o := ops.open(h.Seq)
-	if o == nil || !ops.agrees(o, h) || !o.waits.asked.Has(h.From) {
+	if o == nil || !ops.agrees(o, h) || !o.entries.asked.Has(h.From) {
 		return // the puts have been released for another reason
 	}
-	o.waits.entered = o.waits.entered.With(h.From)
-	ops.releaseIf(o, func(a ir.Action) bool { return int(a.To) == h.From })
-	ops.release()
+	o.entries.known = o.entries.known.With(h.From)
+	o.outbox.Release(flow.ByEntry, func(a ir.Action) bool { return int(a.To) == h.From && ops.admitted(o, a) })
+	ops.resume()
 }

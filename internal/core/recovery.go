@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/core/flow"
 	"github.com/schedgen/schedgen/internal/core/loss"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -77,7 +78,9 @@ func (o *op) Lacks(k int) bool { return o.state == opActive && !o.machine.Has(ir
 func (o *op) Pending(rule int32) bool { return o.machine.Pending(rule) }
 
 // Unsent implements [loss.Facts].
-func (o *op) Unsent() bool { return o.unsent > 0 }
+func (o *op) Unsent() bool {
+	return o.unsent > 0 || o.outbox.Has(flow.ByEntry) || o.outbox.Has(flow.ByRoom)
+}
 
 // sendOutputs sends what package loss has asked for in a step about o.
 func (ops *operations) sendOutputs(o *op) {
@@ -181,7 +184,7 @@ func (ops *operations) wantedLoosely(o *op, h *wire.Header, runs []byte) bool {
 // the operation began.
 func (ops *operations) serve(o *op, h *wire.Header, runs []byte, parts bool) {
 	rank, late := h.From, h.Slot == mayBeLate
-	if late && o.root == ops.Rank && (o.unsent > 0 || o.pulse.Since() == 0) {
+	if late && o.root == ops.Rank && (o.Unsent() || o.pulse.Since() == 0) {
 		return
 	}
 	ops.learn(o, rank, int(h.Arg))
@@ -303,7 +306,7 @@ func (ops *operations) carryOut(o *op, job loss.Job) (more bool) {
 func (ops *operations) firstPut(o *op, a ir.Action) bool {
 	first, known := o.lost.Once(a.Slot.Index(), int(a.To))
 	if !known {
-		return ops.settledBefore(o) || o.waits.entered.Has(int(a.To))
+		return ops.settledBefore(o) || o.entries.known.Has(int(a.To))
 	}
 	return first
 }

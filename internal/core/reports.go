@@ -52,16 +52,21 @@ func (ops *operations) flow(o *op, s flow.Step) {
 	case flow.Release:
 		ops.sendPostponed(o)
 	case flow.Finish:
-		o.unsent -= o.window.Drop()
+		o.window.Drop()
+		o.outbox.Pop(flow.ByRoom, len(o.outbox.All(flow.ByRoom)))
 		ops.unqueue()
 	}
 }
 
 // sendPostponed sends the multicasts that are within the window now.
 func (ops *operations) sendPostponed(o *op) {
-	for s, ok := o.window.Next(); ok; s, ok = o.window.Next() {
-		o.unsent--
-		ops.mcast(o, s)
+	for {
+		waiting := o.outbox.All(flow.ByRoom)
+		if len(waiting) == 0 || !o.window.Within(waiting[0].Slot) {
+			return
+		}
+		ops.mcast(o, waiting[0].Slot)
+		o.outbox.Pop(flow.ByRoom, 1)
 	}
 }
 
@@ -74,13 +79,10 @@ func (ops *operations) unqueue() {
 	}
 }
 
-// leaving reports whether frames of o have not left, besides waiting frames.
-func (o *op) leaving() bool { return o.unsent > o.window.Waiting()+len(o.waits.list) }
-
 // tickFlow gives up ranks that have not reported for too long.
 func (ops *operations) tickFlow(o *op, now Time) {
 	for {
-		s, again := o.window.Tick(now, ops.Repair, o.leaving(), &o.yields)
+		s, again := o.window.Tick(now, ops.Repair, o.unsent > 0, &o.yields, &o.outbox)
 		if !again {
 			break
 		}
@@ -90,8 +92,8 @@ func (ops *operations) tickFlow(o *op, now Time) {
 		rank := o.yields.Receiver(i)
 		// While frames are still leaving, or multicasts wait for earlier operations' multicasts, no
 		// rank can have received them.
-		busy := o.window.Behind() || o.leaving() || ops.lacksBefore(o, rank)
-		if chunks := ops.peers.Tick(&o.yields, i, now, busy); len(chunks) > 0 {
+		busy := o.window.Behind() || o.unsent > 0 || ops.lacksBefore(o, rank)
+		if chunks := ops.peers.Tick(&o.yields, &o.outbox, i, now, busy); len(chunks) > 0 {
 			for _, k := range chunks {
 				ops.putOnce(o, k, rank)
 			}
@@ -104,7 +106,7 @@ func (ops *operations) tickFlow(o *op, now Time) {
 // begun o.
 func (ops *operations) lacksBefore(o *op, rank int) bool {
 	for seq := ops.complete + 1; seq < o.seq; seq++ {
-		if p := ops.open(seq); p != nil && p.yields.HasWaitingFor(rank) {
+		if p := ops.open(seq); p != nil && p.yields.Lacks(rank) {
 			return true
 		}
 	}
@@ -113,7 +115,7 @@ func (ops *operations) lacksBefore(o *op, rank int) bool {
 
 // flowDue returns when tickFlow next has something to do.
 func (ops *operations) flowDue(o *op) Time {
-	return min(ops.peers.Due(&o.yields), o.window.Due(&o.yields, ops.Repair))
+	return min(ops.peers.Due(&o.yields), o.window.Due(&o.yields, &o.outbox, ops.Repair))
 }
 
 // yield makes a put wait, or leaves it out. It reports whether it has, or has put it instead.
@@ -121,7 +123,7 @@ func (ops *operations) yield(o *op, a ir.Action) bool {
 	if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
 		return false
 	}
-	d := o.yields.Decide(a.Slot.Index(), int(a.To))
+	d := o.yields.Decide(&o.outbox, a)
 	if d == flow.PutOnce {
 		ops.putOnce(o, a.Slot.Index(), int(a.To))
 	}
@@ -161,7 +163,7 @@ func (ops *operations) tellTaken(o *op) {
 
 // learn records that rank has chunks 0 to have-1 of o.
 func (ops *operations) learn(o *op, rank, have int) {
-	if ops.peers.Learn(&o.yields, rank, have) {
+	if ops.peers.Learn(&o.yields, &o.outbox, rank, have) {
 		ops.resume()
 	}
 }

@@ -196,13 +196,11 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 		case a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk && ops.over(o, o.seq):
 			ops.loss.Lost()
 			ops.sayOver(int(a.To), o.seq, o.print)
-		case o.seq > ops.overlap.settled+1 && ops.wait(o, a):
+		case o.seq > ops.overlap.settled+1 && ops.awaitEntry(o, a):
 		case o.yields.On() && ops.yield(o, a):
 		case a.Op == ir.Put:
 			n = ops.putJoined(o, actions)
-		case o.window.Postpone(a.Slot):
-			o.unsent++ // the call must not return before it is sent
-		default:
+		case !o.window.Postpone(&o.outbox, a):
 			ops.mcast(o, a.Slot)
 		}
 	}
@@ -217,7 +215,7 @@ func (ops *operations) putSlot(o *op, s ir.Slot, to int) {
 // many.
 func (ops *operations) putJoined(o *op, message []ir.Action) (n int) {
 	n, body := o.joined(message)
-	s, to := setBy(&message[0]), int(message[0].To)
+	s, to := message[0].Sets(), int(message[0].To)
 	f := ops.fill(o, s, body)
 	f.Arg = uint32(n - 1)
 	o.unsent++
@@ -227,14 +225,6 @@ func (ops *operations) putJoined(o *op, message []ir.Action) (n int) {
 	}
 	ops.put(to, f)
 	return n
-}
-
-// setBy returns the slot that a put sets at its destination.
-func setBy(a *ir.Action) ir.Slot {
-	if a.As != ir.None {
-		return a.As
-	}
-	return a.Slot
 }
 
 // shortBlock is the greatest length in bytes of a block that its receiver copies to its place; a
@@ -256,7 +246,7 @@ func (o *op) joined(message []ir.Action) (n int, body []byte) {
 		a, before := &message[n], &message[n-1]
 		next := pl.of(a.Slot)
 		from, to := o.memory.bounds(next)
-		if setBy(a) != setBy(before)+1 || next.area != at.area || from != end || to-lo > wire.MaxBody {
+		if a.Sets() != before.Sets()+1 || next.area != at.area || from != end || to-lo > wire.MaxBody {
 			break
 		}
 		if o.n > shortBlock && a.As == ir.None {

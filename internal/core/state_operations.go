@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/schedgen/schedgen/internal/core/flow"
 	"github.com/schedgen/schedgen/internal/core/lines"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -78,13 +79,9 @@ func (s *state) op(ops *operations, o *op) {
 		s.Bytes(m.areas[areaIn].bytes)
 	}
 	s.Bytes(m.areas[areaRelay].bytes)
-	s.Num(len(o.folds.later))
-	for _, a := range o.folds.later {
-		s.Num(int(a.As))
-		s.Num(int(a.Slot))
-	}
+	s.B = o.outbox.AppendState(s.B)
 	if s.Num(o.folds.done); o.folds.done > 0 {
-		s.Bytes(o.bytesOf(o.folds.later[0].As)[:o.folds.done])
+		s.Bytes(o.bytesOf(o.outbox.All(flow.ByWork)[0].As)[:o.folds.done])
 	}
 	for v := range o.plan.places.cells.of {
 		if o.state == opActive && o.machine.Has(ir.Value(v)) {
@@ -104,15 +101,6 @@ func (s *state) op(ops *operations, o *op) {
 		s.U64(o.turn)
 	}
 	s.Num(o.gate.peer)
-	s.waits(&o.waits)
-}
-
-func (s *state) waits(w *waits) {
-	s.Num(len(w.list))
-	for _, a := range w.list {
-		s.Num(int(a.Slot))
-		s.Num(int(a.To))
-	}
-	s.Set(w.asked)
-	s.Set(w.entered)
+	s.Set(o.entries.asked)
+	s.Set(o.entries.known)
 }

@@ -163,8 +163,11 @@ func waits(o *runtime.Operation) string {
 		}
 		return fmt.Sprintf(format, ranksText(ranks))
 	}
-	return join("; ", of("%s to send", o.WaitsFor), of("%s to begin the operation", o.Absent), of("%s to receive what is queued", o.SendsTo),
-		of("%s to begin, before it is sent more", o.Held.Postponed), of("%s to say what has come", o.Held.Yielding), of("%s to say which multicasts have come", o.Held.Window))
+	parts := []string{of("%s to send", o.WaitsFor), of("%s to begin the operation", o.Absent), of("%s to receive what is queued", o.SendsTo)}
+	for i := range o.Waiting {
+		parts = append(parts, held(&o.Waiting[i]))
+	}
+	return join("; ", parts...)
 }
 
 // some formats a number, or returns "" if it is 0.

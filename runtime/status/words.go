@@ -28,10 +28,28 @@ func Wants(o *runtime.Operation) string {
 		all = append(all, fmt.Sprintf("%d frames have not left", o.Unsent))
 	}
 	add("they go to %s", o.SendsTo)
-	add("puts wait until %s enter", o.Held.Postponed)
-	add("puts wait for reports of %s", o.Held.Yielding)
-	add("the multicast waits for reports of %s", o.Held.Window)
+	for i := range o.Waiting {
+		all = append(all, held(&o.Waiting[i]))
+	}
 	return strings.Join(all, ", ")
+}
+
+// held describes actions that wait.
+func held(w *core.Waiting) string {
+	ranks := ranksText(w.Ranks)
+	if ranks == "" {
+		ranks = "other ranks"
+	}
+	switch w.For {
+	case "entry":
+		return fmt.Sprintf("puts of %s wait until %s enter", runsText(w.Slots, w.Count), ranks)
+	case "report":
+		return fmt.Sprintf("puts of %s wait for reports of %s", runsText(w.Slots, w.Count), ranks)
+	case "room":
+		return fmt.Sprintf("multicasts of %s wait for reports of %s", runsText(w.Slots, w.Count), ranks)
+	default: // work
+		return fmt.Sprintf("%s are still to be folded", runsText(w.Slots, w.Count))
+	}
 }
 
 // maxRuns is the number of runs of slots that are named.
@@ -39,14 +57,17 @@ const maxRuns = 6
 
 // Lacks returns the missing slots in words, such as "c3-c7, s0". If it does not name all of them,
 // it adds their number.
-func Lacks(m *core.Missing) string {
+func Lacks(m *core.Missing) string { return runsText(m.Runs, m.Chunks+m.Signals) }
+
+// runsText returns the first runs of slots in words. all is the number of slots in all runs.
+func runsText(runs []core.Run, all int) string {
 	var names []string
-	for _, r := range m.Runs[:min(len(m.Runs), maxRuns)] {
+	for _, r := range runs[:min(len(runs), maxRuns)] {
 		names = append(names, r.String())
 	}
 	text := strings.Join(names, ", ")
-	if len(m.Runs) > maxRuns {
-		text += fmt.Sprintf(" …, %d chunks and %d signals in all", m.Chunks, m.Signals)
+	if len(runs) > maxRuns {
+		text += fmt.Sprintf(" …, %d slots in all", all)
 	}
 	return text
 }

@@ -27,12 +27,10 @@ type Window struct {
 	children []child
 	progress int // minimum over the subtree: reported to the parent, or used by the root
 
-	bytes     int         // root: bytes of receivers' buffers that the multicasts take, until all ranks have taken them
-	behind    bool        // root: multicasts of earlier operations fill these buffers
-	postponed []ir.Slot   // root: waiting multicasts, in order
-	first     int         // index of the first multicast that still waits
-	stirred   bool        // there has been progress since moved was set
-	moved     moment.Time // when there last was progress
+	bytes   int         // root: bytes of receivers' buffers that the multicasts take, until all ranks have taken them
+	behind  bool        // root: multicasts of earlier operations fill these buffers
+	stirred bool        // there has been progress since moved was set
+	moved   moment.Time // when there last was progress
 }
 
 // child is a rank that reports to this rank.
@@ -49,7 +47,7 @@ type Step uint8
 const (
 	Nothing Step = iota
 	Report       // it tells Parent the Progress
-	Release      // the root sends the multicasts that Next returns
+	Release      // the root sends the waiting multicasts that are Within the window now
 	Finish       // all ranks have the message: the root calls Drop, and looks which later operations Fit
 )
 
@@ -63,7 +61,6 @@ func (p *Peers) OpenWindow(w *Window, m *Message, earlier int) {
 		return
 	}
 	chunk := Footprint(m.Longest, p.cfg.Datagram)
-	w.postponed, w.first = w.postponed[:0], 0
 	if !r.Reports {
 		w.bytes = m.Chunks * chunk
 		if w.behind = p.crowded(w, earlier); w.behind {
@@ -100,7 +97,7 @@ func (p *Peers) crowded(w *Window, earlier int) bool {
 func (p *Peers) Queued() bool { return p.behind > 0 }
 
 // Fits reports whether the multicasts of w have waited for earlier operations, and no longer need
-// to. Next then returns them. earlier is as for OpenWindow.
+// to. earlier is as for OpenWindow.
 func (p *Peers) Fits(w *Window, earlier int) bool {
 	if !w.behind || p.crowded(w, earlier) {
 		return false
@@ -178,45 +175,29 @@ func (w *Window) advance() Step {
 	return Release
 }
 
-// Postpone keeps the multicast of a chunk back if it is beyond the window, and reports whether it
-// does. The call must not return before Next or Drop has given the multicast back.
-func (w *Window) Postpone(s ir.Slot) bool {
-	if !w.behind && (!w.on || w.Waiting() == 0 && w.within(s)) {
+// Postpone makes multicast a of a chunk wait in the outbox if it is beyond the window, or behind
+// another one that is. It reports whether it does.
+func (w *Window) Postpone(box *Outbox, a ir.Action) bool {
+	if !box.Has(ByRoom) && w.Within(a.Slot) {
 		return false
 	}
-	w.postponed = append(w.postponed, s)
+	box.Add(ByRoom, a)
 	return true
 }
 
-// Next returns the next postponed multicast that is within the window now; ok is false if there is
-// none.
-func (w *Window) Next() (s ir.Slot, ok bool) {
-	if w.behind || w.Waiting() == 0 || !w.within(w.postponed[w.first]) {
-		return ir.None, false
-	}
-	w.first++
-	return w.postponed[w.first-1], true
+// Within reports whether the multicast of chunk s overruns no receiver.
+func (w *Window) Within(s ir.Slot) bool {
+	return !w.behind && (!w.on || s.Index() < w.progress+w.size)
 }
 
-// Waiting returns how many multicasts are postponed.
-func (w *Window) Waiting() int { return len(w.postponed) - w.first }
-
-// within reports whether the multicast of chunk s overruns no receiver.
-func (w *Window) within(s ir.Slot) bool { return !w.on || s.Index() < w.progress+w.size }
-
-// Drop forgets the postponed multicasts, and returns their number.
-func (w *Window) Drop() int {
-	n := w.Waiting()
-	w.postponed, w.first, w.on = w.postponed[:0], 0, false
-	w.bytes = 0
-	return n
-}
+// Drop ends the window: all ranks have the message.
+func (w *Window) Drop() { w.on, w.bytes = false, 0 }
 
 // late returns a child that all ranks wait for, or nil if there is none. y says which chunks the
 // child has. A child that has chunks beyond its report waits for its own child, and gives that
 // child up itself. A child that has all chunks does not: it may have returned and closed.
-func (w *Window) late(y *Yields) *child {
-	if !w.on || w.behind || w.parent < 0 && w.Waiting() == 0 {
+func (w *Window) late(y *Yields, box *Outbox) *child {
+	if !w.on || w.behind || w.parent < 0 && !box.Has(ByRoom) {
 		return nil
 	}
 	for i := range w.children {
@@ -232,8 +213,8 @@ func (w *Window) late(y *Yields) *child {
 }
 
 // Late returns a child that all ranks wait for; ok is false if there is none.
-func (w *Window) Late(y *Yields) (rank int, ok bool) {
-	if c := w.late(y); c != nil {
+func (w *Window) Late(y *Yields, box *Outbox) (rank int, ok bool) {
+	if c := w.late(y, box); c != nil {
 		return c.rank, true
 	}
 	return 0, false
@@ -250,20 +231,20 @@ func (w *Window) until(repair moment.Time) moment.Time {
 }
 
 // Due returns when Tick next has something to do.
-func (w *Window) Due(y *Yields, repair moment.Time) moment.Time {
-	if w.late(y) == nil {
+func (w *Window) Due(y *Yields, box *Outbox, repair moment.Time) moment.Time {
+	if w.late(y, box) == nil {
 		return moment.Never
 	}
 	return w.until(repair)
 }
 
 // Tick gives up a late child. again is false if there is none to give up; else do the step and call
-// Tick again. leaving says that frames of the operation have not left, besides waiting frames.
-func (w *Window) Tick(now, repair moment.Time, leaving bool, y *Yields) (s Step, again bool) {
+// Tick again. leaving says that frames of the operation have not left, besides those in the outbox.
+func (w *Window) Tick(now, repair moment.Time, leaving bool, y *Yields, box *Outbox) (s Step, again bool) {
 	if w.stirred || w.parent < 0 && leaving {
 		w.stirred, w.moved = false, now
 	}
-	c := w.late(y)
+	c := w.late(y, box)
 	if c == nil || now < w.until(repair) {
 		return Nothing, false
 	}
@@ -271,10 +252,10 @@ func (w *Window) Tick(now, repair moment.Time, leaving bool, y *Yields) (s Step,
 	return w.advance(), true
 }
 
-// Awaited returns the ranks whose reports multicasts wait for.
+// Awaited returns the ranks whose reports waiting multicasts wait for.
 func (w *Window) Awaited() (from []int) {
 	for i := range w.children {
-		if c := &w.children[i]; w.on && w.Waiting() > 0 && !c.given && c.chunk <= w.progress {
+		if c := &w.children[i]; w.on && !c.given && c.chunk <= w.progress {
 			from = append(from, c.rank)
 		}
 	}
@@ -293,19 +274,14 @@ func (w *Window) Normalize(now moment.Time) { w.stirred, w.moved = true, now }
 // Clone returns an independent copy of w.
 func (w *Window) Clone() Window {
 	c := *w
-	c.postponed, c.children = slices.Clone(w.postponed), slices.Clone(w.children)
+	c.children = slices.Clone(w.children)
 	return c
 }
 
 // AppendState appends the state of w without durations.
 func (w *Window) AppendState(dst []byte) []byte {
 	s := encode.Buffer{B: dst}
-	s.Flags(w.on, w.behind)
-	s.Num(w.Waiting())
-	for _, slot := range w.postponed[w.first:] {
-		s.Num(int(slot))
-	}
-	if !w.on {
+	if s.Flags(w.on, w.behind); !w.on {
 		return s.B
 	}
 	s.Num(w.own)

@@ -29,10 +29,16 @@ func innerOf(seq uint64, chunks int, from ...int32) *Message {
 	return m
 }
 
-// sent postpones the multicasts of all chunks, and returns the chunks that need not wait.
-func (w *Window) sent(chunks int) (now []int) {
+// framed is a window with its outbox.
+type framed struct {
+	Window
+	box Outbox
+}
+
+// sent makes the multicasts of all chunks, and returns the chunks that need not wait.
+func (w *framed) sent(chunks int) (now []int) {
 	for k := range chunks {
-		if !w.Postpone(ir.Chunk(k)) {
+		if !w.Postpone(&w.box, ir.McastOf(ir.Chunk(k))) {
 			now = append(now, k)
 		}
 	}
@@ -40,9 +46,10 @@ func (w *Window) sent(chunks int) (now []int) {
 }
 
 // released returns the multicasts that need not wait any more.
-func (w *Window) released() (now []int) {
-	for s, ok := w.Next(); ok; s, ok = w.Next() {
-		now = append(now, s.Index())
+func (w *framed) released() (now []int) {
+	for w.box.Has(ByRoom) && w.Within(w.box.All(ByRoom)[0].Slot) {
+		now = append(now, w.box.All(ByRoom)[0].Slot.Index())
+		w.box.Pop(ByRoom, 1)
 	}
 	return now
 }
@@ -51,11 +58,11 @@ func (w *Window) released() (now []int) {
 // a time.
 func TestRootStaysWithinTheWindow(t *testing.T) {
 	p := NewPeers(small)
-	var w Window
-	p.OpenWindow(&w, rootOf(1, 10, 1, 2), 0)
+	var w framed
+	p.OpenWindow(&w.Window, rootOf(1, 10, 1, 2), 0)
 	require.True(t, w.On())
 	require.Equal(t, []int{0, 1, 2, 3}, w.sent(10))
-	require.Equal(t, 6, w.Waiting())
+	require.Len(t, w.box.All(ByRoom), 6)
 	require.Equal(t, 100, w.Taken())
 	step := func(from, chunk int, want Step) {
 		s, ok := w.Take(from, chunk)
@@ -73,9 +80,9 @@ func TestRootStaysWithinTheWindow(t *testing.T) {
 	step(1, 10, Nothing)
 	require.Equal(t, 2, w.Progress(), "rank 2 has not come further")
 	step(2, 100, Finish)
-	require.Equal(t, 4, w.Drop())
+	require.Len(t, w.box.All(ByRoom), 4)
+	w.Drop()
 	require.Zero(t, w.Taken())
-	require.Zero(t, w.Waiting())
 	require.False(t, w.On())
 }
 
@@ -83,9 +90,9 @@ func TestRootStaysWithinTheWindow(t *testing.T) {
 // at the end.
 func TestInnerRankReports(t *testing.T) {
 	p := NewPeers(Config{Repair: base, Room: 80, Datagram: 10, Ahead: 8})
-	var w Window
+	var w framed
 	p.NoteReached(3, 1, 7, 1)
-	p.OpenWindow(&w, innerOf(1, 11, 3), 0)
+	p.OpenWindow(&w.Window, innerOf(1, 11, 3), 0)
 	require.Zero(t, w.Parent())
 	require.Equal(t, Nothing, w.Reached(1))
 	require.Equal(t, Nothing, w.Reached(4), "its child has one chunk")
@@ -105,9 +112,9 @@ func TestInnerRankReports(t *testing.T) {
 // has overtaken does not count.
 func TestReportsThatDoNotCount(t *testing.T) {
 	p := NewPeers(Config{Repair: base, Room: 80, Datagram: 10, Ahead: 8})
-	var w Window
+	var w framed
 	p.NoteReached(3, 1, 9, 4)
-	p.OpenWindow(&w, innerOf(1, 11, 3), 0)
+	p.OpenWindow(&w.Window, innerOf(1, 11, 3), 0)
 	require.Equal(t, Nothing, w.Reached(4), "rank 3 has called something else")
 	s, _ := w.Take(3, 8)
 	require.Equal(t, Report, s)
@@ -122,51 +129,51 @@ func TestReportsThatDoNotCount(t *testing.T) {
 func TestNoWindow(t *testing.T) {
 	for what, m := range map[string]*Message{"short": rootOf(1, 4, 1), "without reports": rootOf(1, 100)} {
 		p := NewPeers(small)
-		var w Window
-		p.OpenWindow(&w, m, 0)
+		var w framed
+		p.OpenWindow(&w.Window, m, 0)
 		require.False(t, w.On(), what)
 		require.Len(t, w.sent(m.Chunks), m.Chunks, what)
 		require.Equal(t, Nothing, w.Reached(3), what)
 	}
 	p := NewPeers(Config{})
-	var w Window
-	p.OpenWindow(&w, rootOf(1, 100, 1), 0)
+	var w framed
+	p.OpenWindow(&w.Window, rootOf(1, 100, 1), 0)
 	require.False(t, w.On(), "receivers have room for everything")
 }
 
 // Multicasts that do not fit beside the multicasts of earlier operations wait for them.
 func TestMulticastsQueue(t *testing.T) {
 	p := NewPeers(small)
-	var a, b, c Window
-	p.OpenWindow(&a, rootOf(1, 3, 1), 0)
-	p.OpenWindow(&b, rootOf(2, 2, 1), a.Taken())
-	p.OpenWindow(&c, rootOf(3, 1, 1), a.Taken()+b.Taken())
+	var a, b, c framed
+	p.OpenWindow(&a.Window, rootOf(1, 3, 1), 0)
+	p.OpenWindow(&b.Window, rootOf(2, 2, 1), a.Taken())
+	p.OpenWindow(&c.Window, rootOf(3, 1, 1), a.Taken()+b.Taken())
 	require.True(t, p.Queued())
 	require.False(t, a.Behind())
 	require.True(t, b.Behind())
 	require.True(t, c.Behind())
 	require.Empty(t, b.sent(2))
 	require.Equal(t, []int(nil), b.released())
-	require.False(t, p.Fits(&b, a.Taken()))
+	require.False(t, p.Fits(&b.Window, a.Taken()))
 	a.End()
-	require.True(t, p.Fits(&b, a.Taken()))
+	require.True(t, p.Fits(&b.Window, a.Taken()))
 	require.Equal(t, []int{0, 1}, b.released())
-	require.False(t, p.Fits(&b, 0), "it has not waited")
-	require.True(t, p.Fits(&c, a.Taken()+b.Taken()))
+	require.False(t, p.Fits(&b.Window, 0), "it has not waited")
+	require.True(t, p.Fits(&c.Window, a.Taken()+b.Taken()))
 	require.False(t, p.Queued())
 }
 
 // A late rank is given up once frames have left, and counts again when it reports.
 func TestLateChild(t *testing.T) {
 	p := NewPeers(small)
-	var w Window
+	var w framed
 	var y Yields
-	p.OpenWindow(&w, rootOf(1, 10, 1, 2), 0)
+	p.OpenWindow(&w.Window, rootOf(1, 10, 1, 2), 0)
 	w.sent(10)
 	_, _ = w.Take(1, 4)
 	tick := func(now moment.Time, leaving bool) (steps []Step) {
 		for {
-			s, again := w.Tick(now, base, leaving, &y)
+			s, again := w.Tick(now, base, leaving, &y, &w.box)
 			if !again {
 				return steps
 			}
@@ -175,8 +182,8 @@ func TestLateChild(t *testing.T) {
 	}
 	require.Empty(t, tick(1, true))
 	require.Empty(t, tick(5000, true), "frames are still leaving")
-	require.Equal(t, 5000+3*base/4, w.Due(&y, base))
-	rank, late := w.Late(&y)
+	require.Equal(t, 5000+3*base/4, w.Due(&y, &w.box, base))
+	rank, late := w.Late(&y, &w.box)
 	require.True(t, late)
 	require.Equal(t, 2, rank)
 	require.Equal(t, []int{2}, w.Awaited())
@@ -188,28 +195,28 @@ func TestLateChild(t *testing.T) {
 	_, _ = w.Take(1, 8)
 	require.Equal(t, 4, w.Progress(), "it is waited for again")
 	w.Ring(9000, base)
-	require.Equal(t, moment.Time(9000), w.Due(&y, base))
+	require.Equal(t, moment.Time(9000), w.Due(&y, &w.box, base))
 }
 
 // A rank that has chunks beyond the window waits for its own child, and gives it up itself. A rank
 // that has all chunks may have returned, so it is given up here.
 func TestLateRankThatHasChunks(t *testing.T) {
 	p := NewPeers(small)
-	var w Window
+	var w framed
 	var y Yields
 	m := rootOf(1, 10, 1)
 	m.Yields = true
 	p.OpenYields(&y, m)
-	p.OpenWindow(&w, m, 0)
+	p.OpenWindow(&w.Window, m, 0)
 	w.sent(10)
-	_, late := w.Late(&y)
+	_, late := w.Late(&y, &w.box)
 	require.True(t, late)
-	p.Learn(&y, 1, 5)
-	_, late = w.Late(&y)
+	p.Learn(&y, &w.box, 1, 5)
+	_, late = w.Late(&y, &w.box)
 	require.False(t, late)
-	require.Equal(t, moment.Never, w.Due(&y, base))
-	p.Learn(&y, 1, 10)
-	_, late = w.Late(&y)
+	require.Equal(t, moment.Never, w.Due(&y, &w.box, base))
+	p.Learn(&y, &w.box, 1, 10)
+	_, late = w.Late(&y, &w.box)
 	require.True(t, late)
 }
 
@@ -223,8 +230,8 @@ func TestWindowIsKept(t *testing.T) {
 			from = append(from, int32(r+1))
 		}
 		p := NewPeers(small)
-		var w Window
-		p.OpenWindow(&w, rootOf(1, chunks, from...), 0)
+		var w framed
+		p.OpenWindow(&w.Window, rootOf(1, chunks, from...), 0)
 		sent := w.sent(chunks)
 		taken := make([]int, ranks)
 		for range rapid.IntRange(1, 60).Draw(t, "reports") {
@@ -253,21 +260,20 @@ func TestWindowIsKept(t *testing.T) {
 // A clone has the state of its window and is independent; durations are not part of the state.
 func TestStateOfAWindow(t *testing.T) {
 	p := NewPeers(small)
-	var w Window
-	p.OpenWindow(&w, rootOf(1, 10, 1, 2), 0)
+	var w framed
+	p.OpenWindow(&w.Window, rootOf(1, 10, 1, 2), 0)
 	w.sent(10)
 	state := fmt.Sprint(w.AppendState(nil))
-	c := w.Clone()
+	c := w.Window.Clone()
 	c.moved = 17
 	require.Equal(t, state, fmt.Sprint(c.AppendState(nil)))
 	_, _ = c.Take(1, 3)
 	require.NotEqual(t, state, fmt.Sprint(c.AppendState(nil)))
 	_, _ = c.Take(2, 3)
-	c.released()
 	require.Equal(t, state, fmt.Sprint(w.AppendState(nil)))
-	d := w.Clone()
+	d := w.Window.Clone()
 	d.moved, d.stirred = 17, false
 	d.Normalize(9)
 	w.Normalize(9)
-	require.Equal(t, w, d)
+	require.Equal(t, w.Window, d)
 }

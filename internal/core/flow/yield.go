@@ -3,9 +3,9 @@ package flow
 import (
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/bitset"
 	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
+	"github.com/schedgen/schedgen/ir"
 )
 
 // Yields makes puts of chunks give way to the multicast of the same chunks. Where a rank puts
@@ -37,8 +37,7 @@ type Yields struct {
 type receiver struct {
 	rank    int
 	have    int         // it has all chunks below this
-	chunks  bitset.Set  // chunks whose puts wait
-	waits   int         // number of such chunks
+	waits   int         // number of puts that wait for its reports
 	given   bool        // it has been silent for too long and got everything: nothing waits
 	stirred bool        // it has reported since the last tick, or the operation has begun
 	heard   bool        // it has reported since the last tick
@@ -70,20 +69,9 @@ func (p *Peers) OpenYields(y *Yields, m *Message) {
 		y.have = m.Chunks
 	}
 	for _, rank := range m.Recovery.ReportFrom {
-		h := y.add()
-		*h = receiver{rank: int(rank), chunks: h.chunks.Cleared(m.Chunks), given: p.silent[int(rank)], stirred: true}
-		h.have = p.known(m, h.rank)
+		to := int(rank)
+		y.receivers = append(y.receivers, receiver{rank: to, have: p.known(m, to), given: p.silent[to], stirred: true})
 	}
-}
-
-// add returns the next receiver, with the memory of an old one.
-func (y *Yields) add() *receiver {
-	n := len(y.receivers)
-	if n == cap(y.receivers) {
-		y.receivers = append(y.receivers, receiver{})
-	}
-	y.receivers = y.receivers[:n+1]
-	return &y.receivers[n]
 }
 
 // On reports whether puts yield.
@@ -110,30 +98,10 @@ func (y *Yields) has(rank int) int {
 	return 0
 }
 
-// HasWaiting reports whether puts wait.
-func (y *Yields) HasWaiting() bool {
-	for i := range y.receivers {
-		if y.receivers[i].waits > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// HasWaitingFor reports whether puts wait for the report of rank.
-func (y *Yields) HasWaitingFor(rank int) bool {
+// Lacks reports whether puts wait for the report of rank.
+func (y *Yields) Lacks(rank int) bool {
 	h := y.receiver(rank)
 	return h != nil && h.waits > 0
-}
-
-// WaitingFor returns the ranks whose reports puts wait for.
-func (y *Yields) WaitingFor() (to []int) {
-	for i := range y.receivers {
-		if h := &y.receivers[i]; y.on && h.waits > 0 {
-			to = append(to, h.rank)
-		}
-	}
-	return to
 }
 
 // Decision is what becomes of a put.
@@ -143,28 +111,28 @@ type Decision uint8
 const (
 	Put     Decision = iota // it does not yield
 	PutOnce                 // it goes now, unless the chunk has been put to the rank before
-	Keep                    // it waits, or is left out since the rank has the chunk
+	Keep                    // it waits in the outbox, or is left out since the rank has the chunk
 )
 
-// Decide decides on the put of chunk k to rank.
-func (y *Yields) Decide(k, rank int) Decision {
-	h := y.receiver(rank)
+// Decide decides on put a of a chunk. box is the outbox of the operation.
+func (y *Yields) Decide(box *Outbox, a ir.Action) Decision {
+	h := y.receiver(int(a.To))
 	switch {
 	case h == nil:
 		return Put
-	case k < h.have:
+	case a.Slot.Index() < h.have:
 	case h.given:
 		return PutOnce
 	default:
-		h.chunks.Add(k)
+		box.Add(ByReport, a)
 		h.waits++
 	}
 	return Keep
 }
 
-// Learn records that rank has chunks 0 to have-1. It reports whether puts to rank yield; then some
-// may not wait any more.
-func (p *Peers) Learn(y *Yields, rank, have int) bool {
+// Learn records that rank has chunks 0 to have-1. Puts of these chunks to it are left out. Learn
+// reports whether puts to rank yield; then some may not wait any more.
+func (p *Peers) Learn(y *Yields, box *Outbox, rank, have int) bool {
 	h := y.receiver(rank)
 	if h == nil {
 		return false
@@ -173,19 +141,18 @@ func (p *Peers) Learn(y *Yields, rank, have int) bool {
 	if have < y.chunks {
 		delete(p.silent, rank) // a rank that has all chunks may have got them by put
 	}
-	for have = min(have, y.chunks); h.have < have; h.have++ {
-		h.forget(h.have)
+	if have = min(have, y.chunks); have > h.have {
+		h.have = have
+		h.release(box, have)
 	}
 	return true
 }
 
-// forget ends the wait of the put of chunk k, and reports whether it waited.
-func (h *receiver) forget(k int) bool {
-	waited := h.chunks.Remove(k)
-	if waited {
-		h.waits--
+// release ends the waits of the puts of chunks before end to h.
+func (h *receiver) release(box *Outbox, end int) {
+	if h.waits > 0 {
+		h.waits -= box.Release(ByReport, func(a ir.Action) bool { return int(a.To) == h.rank && a.Slot.Index() < end })
 	}
-	return waited
 }
 
 // Grow records that chunks 0 to have-1 have arrived here. It reports, once, that all chunks have
@@ -261,7 +228,7 @@ func (p *Peers) Due(y *Yields) moment.Time {
 // Tick gives up receiver i of y if it has been silent for too long. It returns the waiting chunks
 // to put to it, valid until the next call. busy says that the rank cannot have received everything
 // that was sent, or may not have begun the operation.
-func (p *Peers) Tick(y *Yields, i int, now moment.Time, busy bool) (chunks []int) {
+func (p *Peers) Tick(y *Yields, box *Outbox, i int, now moment.Time, busy bool) (chunks []int) {
 	h := &y.receivers[i]
 	late := y.behind(h)
 	if h.heard {
@@ -275,26 +242,28 @@ func (p *Peers) Tick(y *Yields, i int, now moment.Time, busy bool) (chunks []int
 	}
 	if h.late = late; late && now >= h.moved+p.patience(h) {
 		h.moved = now
-		return p.giveUp(y, h)
+		return p.giveUp(y, box, h)
 	}
 	return nil
 }
 
 // giveUp returns the waiting chunks of h, or the first of them if there are many.
-func (p *Peers) giveUp(y *Yields, h *receiver) []int {
+func (p *Peers) giveUp(y *Yields, box *Outbox, h *receiver) []int {
 	if p.silent == nil {
 		p.silent = make(map[int]bool)
 	}
 	p.silent[h.rank] = true
-	left := y.step << min(h.turns, maxYieldTurn)
+	most := y.step << min(h.turns, maxYieldTurn)
 	h.turns++
 	p.chunks = p.chunks[:0]
-	for k := h.have; h.waits > 0 && left > 0; k++ {
-		if h.forget(k) {
-			p.chunks = append(p.chunks, k)
-			left--
+	for _, a := range box.All(ByReport) {
+		if int(a.To) == h.rank {
+			p.chunks = append(p.chunks, a.Slot.Index())
 		}
 	}
+	slices.Sort(p.chunks)
+	p.chunks = p.chunks[:min(most, len(p.chunks))]
+	h.release(box, p.chunks[len(p.chunks)-1]+1)
 	h.given = h.waits == 0
 	return p.chunks
 }
@@ -319,9 +288,6 @@ func (y *Yields) Normalize(now moment.Time) {
 func (y *Yields) Clone() Yields {
 	c := *y
 	c.receivers = slices.Clone(y.receivers)
-	for i := range c.receivers {
-		c.receivers[i].chunks = slices.Clone(y.receivers[i].chunks)
-	}
 	return c
 }
 
@@ -338,7 +304,6 @@ func (y *Yields) AppendState(dst []byte) []byte {
 		h := &y.receivers[i]
 		s.Num(h.have)
 		s.Flags(h.given)
-		s.Set(h.chunks)
 	}
 	return s.B
 }

@@ -8,17 +8,31 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
+	"github.com/schedgen/schedgen/ir"
 )
 
 // yielding returns the puts of the root of a message of so many chunks to ranks that report.
-func yielding(chunks int, from ...int32) (*Peers, *Yields) {
+func yielding(chunks int, from ...int32) (*Peers, *boxed) {
 	p := NewPeers(small)
 	m := rootOf(1, chunks, from...)
 	m.Yields = true
-	var y Yields
-	p.OpenYields(&y, m)
+	var y boxed
+	p.OpenYields(&y.Yields, m)
 	return &p, &y
 }
+
+// boxed are yielding puts with their outbox.
+type boxed struct {
+	Yields
+	box Outbox
+}
+
+func (y *boxed) decide(k, rank int) Decision         { return y.Decide(&y.box, ir.PutTo(ir.Chunk(k), rank)) }
+func (y *boxed) learn(p *Peers, rank, have int) bool { return p.Learn(&y.Yields, &y.box, rank, have) }
+func (y *boxed) tick(p *Peers, i int, now moment.Time, busy bool) []int {
+	return p.Tick(&y.Yields, &y.box, i, now, busy)
+}
+func (y *boxed) clone() boxed { return boxed{y.Clone(), y.box.Clone()} }
 
 // Chunks that a rank reports to have are not put to it.
 func TestPutsGiveWay(t *testing.T) {
@@ -26,21 +40,21 @@ func TestPutsGiveWay(t *testing.T) {
 	require.True(t, y.On())
 	require.Equal(t, 16, y.Have(), "the root has all")
 	for k := range 16 {
-		require.Equal(t, Keep, y.Decide(k, 1))
+		require.Equal(t, Keep, y.decide(k, 1))
 	}
-	require.Equal(t, Put, y.Decide(0, 2), "it does not report")
-	require.True(t, y.HasWaiting())
-	require.True(t, y.HasWaitingFor(1))
-	require.False(t, y.HasWaitingFor(2))
-	require.Equal(t, []int{1}, y.WaitingFor())
-	require.False(t, p.Learn(y, 2, 16))
-	require.True(t, p.Learn(y, 1, 9))
-	require.True(t, y.HasWaiting())
-	require.True(t, p.Learn(y, 1, 16))
-	require.False(t, y.HasWaiting())
-	require.Empty(t, y.WaitingFor())
-	require.Equal(t, Keep, y.Decide(3, 1), "it has it")
-	require.False(t, y.HasWaiting())
+	require.Equal(t, Put, y.decide(0, 2), "it does not report")
+	require.True(t, y.box.Has(ByReport))
+	require.True(t, y.Lacks(1))
+	require.False(t, y.Lacks(2))
+	require.Len(t, y.box.All(ByReport), 16)
+	require.False(t, y.learn(p, 2, 16))
+	require.True(t, y.learn(p, 1, 9))
+	require.True(t, y.box.Has(ByReport))
+	require.True(t, y.learn(p, 1, 16))
+	require.False(t, y.box.Has(ByReport))
+	require.Empty(t, y.box.All(ByReport))
+	require.Equal(t, Keep, y.decide(3, 1), "it has it")
+	require.False(t, y.box.Has(ByReport))
 }
 
 // A silent rank is put some chunks, then twice as many, then all at once. In the next operation it
@@ -48,35 +62,35 @@ func TestPutsGiveWay(t *testing.T) {
 func TestSilence(t *testing.T) {
 	p, y := yielding(64, 1)
 	for k := range 64 {
-		y.Decide(k, 1)
+		y.decide(k, 1)
 	}
 	now := moment.Time(1)
-	require.Empty(t, p.Tick(y, 0, now, false))
-	require.Empty(t, p.Tick(y, 0, now, false), "the time of the second tick counts")
+	require.Empty(t, y.tick(p, 0, now, false))
+	require.Empty(t, y.tick(p, 0, now, false), "the time of the second tick counts")
 	var counts []int
 	var waits []moment.Time
-	for y.HasWaiting() {
-		due := p.Due(y)
-		require.Empty(t, p.Tick(y, 0, due-1, false))
-		chunks := p.Tick(y, 0, due, false)
+	for y.box.Has(ByReport) {
+		due := p.Due(&y.Yields)
+		require.Empty(t, y.tick(p, 0, due-1, false))
+		chunks := y.tick(p, 0, due, false)
 		counts, waits = append(counts, len(chunks)), append(waits, due-now)
 		now = due
 	}
 	require.Equal(t, []int{8, 16, 32, 8}, counts)
 	require.Equal(t, []moment.Time{base, 2 * base, 4 * base, 4 * base}, waits)
-	require.Equal(t, moment.Never, p.Due(y))
-	require.Equal(t, PutOnce, y.Decide(1, 1))
+	require.Equal(t, moment.Never, p.Due(&y.Yields))
+	require.Equal(t, PutOnce, y.decide(1, 1))
 
 	m := rootOf(2, 64, 1)
 	m.Yields = true
-	p.OpenYields(y, m)
-	require.Equal(t, PutOnce, y.Decide(0, 1), "it is still silent")
-	p.Learn(y, 1, 64)
+	p.OpenYields(&y.Yields, m)
+	require.Equal(t, PutOnce, y.decide(0, 1), "it is still silent")
+	y.learn(p, 1, 64)
 	m.Seq = 3
-	p.OpenYields(y, m)
-	require.Equal(t, PutOnce, y.Decide(0, 1), "what all ranks have need not have come by multicast")
-	p.Learn(y, 1, 3)
-	require.Equal(t, Keep, y.Decide(9, 1))
+	p.OpenYields(&y.Yields, m)
+	require.Equal(t, PutOnce, y.decide(0, 1), "what all ranks have need not have come by multicast")
+	y.learn(p, 1, 3)
+	require.Equal(t, Keep, y.decide(9, 1))
 }
 
 // A rank is not silent while frames are leaving. A rank that has reported in the operation asks for
@@ -84,19 +98,19 @@ func TestSilence(t *testing.T) {
 func TestNotSilent(t *testing.T) {
 	p, y := yielding(16, 1)
 	for k := range 16 {
-		y.Decide(k, 1)
+		y.decide(k, 1)
 	}
 	for now := moment.Time(1); now < 100*base; now += base / 2 {
-		require.Empty(t, p.Tick(y, 0, now, true))
+		require.Empty(t, y.tick(p, 0, now, true))
 	}
-	p.Learn(y, 1, 1)
+	y.learn(p, 1, 1)
 	now := 100 * base
-	require.Empty(t, p.Tick(y, 0, now, false))
-	require.Equal(t, now+moment.Longest(base), p.Due(y))
-	require.Empty(t, p.Tick(y, 0, p.Due(y)-1, false))
-	require.NotEmpty(t, p.Tick(y, 0, p.Due(y), false))
-	p.Ring(y, 1, now+1e9)
-	require.Equal(t, now+1e9, p.Due(y))
+	require.Empty(t, y.tick(p, 0, now, false))
+	require.Equal(t, now+moment.Longest(base), p.Due(&y.Yields))
+	require.Empty(t, y.tick(p, 0, p.Due(&y.Yields)-1, false))
+	require.NotEmpty(t, y.tick(p, 0, p.Due(&y.Yields), false))
+	p.Ring(&y.Yields, 1, now+1e9)
+	require.Equal(t, now+1e9, p.Due(&y.Yields))
 	require.Equal(t, []int{1}, y.Late())
 }
 
@@ -167,7 +181,7 @@ func TestShortMessagesDoNotYield(t *testing.T) {
 		var y Yields
 		p.OpenYields(&y, m)
 		require.False(t, y.On(), what)
-		require.Equal(t, Put, y.Decide(1, 1), what)
+		require.Equal(t, Put, y.Decide(new(Outbox), ir.PutTo(ir.Chunk(1), 1)), what)
 	}
 	cfg := Config{Multicast: true, Network: true, Room: 1 << 30, Datagram: 1000}
 	require.True(t, cfg.overNetwork(&Message{Chunks: 1, Bytes: yieldBytes, Longest: yieldBytes}))
@@ -204,11 +218,11 @@ func TestEveryChunkComes(t *testing.T) {
 			has[k] = true
 		}
 		next, now := 0, moment.Time(1)
-		for next < chunks || y.HasWaiting() {
+		for next < chunks || y.box.Has(ByReport) {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0, 1:
 				if next < chunks {
-					switch y.Decide(next, 1) {
+					switch y.decide(next, 1) {
 					case PutOnce:
 						put(next)
 					case Put:
@@ -222,10 +236,10 @@ func TestEveryChunkComes(t *testing.T) {
 				for k := range have {
 					has[k] = true
 				}
-				p.Learn(y, 1, have)
+				y.learn(p, 1, have)
 			default:
 				now += rapid.SampledFrom([]moment.Time{1, base / 2, 100 * base}).Draw(t, "time")
-				for _, k := range p.Tick(y, 0, now, rapid.Bool().Draw(t, "busy")) {
+				for _, k := range y.tick(p, 0, now, rapid.Bool().Draw(t, "busy")) {
 					put(k)
 				}
 			}
@@ -241,25 +255,25 @@ func TestEveryChunkComes(t *testing.T) {
 func TestStateOfYieldsAndPeers(t *testing.T) {
 	p, y := yielding(16, 1, 2)
 	for k := range 16 {
-		y.Decide(k, 1)
+		y.decide(k, 1)
 	}
 	p.NoteHave(2, 5, 7, 3)
 	p.NoteReached(2, 6, 7, 2)
-	both := func(p *Peers, y *Yields) string {
-		return fmt.Sprint(p.AppendState(nil, 4, 3), y.AppendState(nil))
+	both := func(p *Peers, y *boxed) string {
+		return fmt.Sprint(p.AppendState(nil, 4, 3), y.AppendState(nil), y.box.AppendState(nil))
 	}
 	state := both(p, y)
-	q, z := p.Clone(), y.Clone()
+	q, z := p.Clone(), y.clone()
 	require.Equal(t, state, both(&q, &z))
-	q.Tick(&z, 0, 1, false)
-	q.Learn(&z, 2, 0)
-	q.Tick(&z, 1, 5, false)
-	q.Learn(&z, 2, 0)
-	q.Tick(&z, 1, 9, false)
+	z.tick(&q, 0, 1, false)
+	z.learn(&q, 2, 0)
+	z.tick(&q, 1, 5, false)
+	z.learn(&q, 2, 0)
+	z.tick(&q, 1, 9, false)
 	require.Equal(t, state, both(&q, &z), "only time has passed")
 	z.Normalize(1)
 	q.Normalize()
-	z0 := y.Clone()
+	z0 := y.clone()
 	z0.Normalize(1)
 	require.Equal(t, z0, z)
 	require.Zero(t, q.tells)
@@ -267,8 +281,8 @@ func TestStateOfYieldsAndPeers(t *testing.T) {
 	q.NoteHave(2, 5, 7, 4)
 	require.NotEqual(t, state, both(&q, &z))
 	q = p.Clone()
-	q.Ring(&z, 1, 1000)
-	require.NotEmpty(t, q.Tick(&z, 0, 1000, false))
+	q.Ring(&z.Yields, 1, 1000)
+	require.NotEmpty(t, z.tick(&q, 0, 1000, false))
 	require.NotEqual(t, state, both(&q, &z))
 	require.Equal(t, state, both(p, y))
 	require.NotEqual(t, fmt.Sprint(p.AppendState(nil, 4, 3)), fmt.Sprint(p.AppendState(nil, 5, 3)), "what came early has been taken in")

@@ -1,0 +1,113 @@
+package flow
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/schedgen/schedgen/internal/core/internal/encode"
+	"github.com/schedgen/schedgen/ir"
+)
+
+// Outbox holds the actions of an operation that its rules have asked for and that wait. Each has a
+// reason. Actions with the same reason leave in the order in which they came, but those that wait
+// for reports of different ranks do not wait for each other.
+type Outbox [reasons]queue
+
+// Reason is why an action waits.
+type Reason uint8
+
+// The reasons.
+const (
+	ByEntry  Reason = iota // a put: its receiver may not have entered the operation
+	ByReport               // a put: its receiver may get the chunk by multicast, and reports: see Yields
+	ByRoom                 // a multicast: its receivers have no room for it yet: see Window
+	ByWork                 // a fold: it is long, and done in parts
+	reasons
+)
+
+var reasonNames = [reasons]string{"entry", "report", "room", "work"}
+
+// String returns what the action waits for: entry, report, room or work.
+func (r Reason) String() string { return reasonNames[r] }
+
+// Reasons returns all reasons.
+func Reasons() []Reason { return []Reason{ByEntry, ByReport, ByRoom, ByWork} }
+
+// queue holds actions in order. Those before first have left.
+type queue struct {
+	list  []ir.Action
+	first int
+}
+
+// Add makes the actions of a message wait. They are copied.
+func (b *Outbox) Add(r Reason, message ...ir.Action) { b[r].list = append(b[r].list, message...) }
+
+// All returns the actions that wait because of r, valid until the next change.
+func (b *Outbox) All(r Reason) []ir.Action { return b[r].list[b[r].first:] }
+
+// Has reports whether actions wait because of r.
+func (b *Outbox) Has(r Reason) bool { return len(b[r].list) > b[r].first }
+
+// Empty reports whether no action waits.
+func (b *Outbox) Empty() bool {
+	return !b.Has(ByEntry) && !b.Has(ByReport) && !b.Has(ByRoom) && !b.Has(ByWork)
+}
+
+// Pop removes the first n actions that wait because of r.
+func (b *Outbox) Pop(r Reason, n int) {
+	q := &b[r]
+	if q.first += n; q.first == len(q.list) {
+		q.list, q.first = q.list[:0], 0
+	}
+}
+
+// Release removes the actions that wait because of r and for which leaves returns true, and returns
+// their number. leaves may send the action, and may make it wait for another reason.
+func (b *Outbox) Release(r Reason, leaves func(ir.Action) bool) (n int) {
+	q := &b[r]
+	kept := q.list[:q.first]
+	for _, a := range q.list[q.first:] {
+		if leaves(a) {
+			n++
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	q.list = kept
+	b.Pop(r, 0)
+	return n
+}
+
+// Clear removes all actions.
+func (b *Outbox) Clear() {
+	for r := range b {
+		b[r] = queue{list: b[r].list[:0]}
+	}
+}
+
+// Clone returns an independent copy of b.
+func (b *Outbox) Clone() (c Outbox) {
+	for r := range b {
+		c[r].list = slices.Clone(b.All(Reason(r)))
+	}
+	return c
+}
+
+// AppendState appends the state of b. The order of puts that wait for reports has no effect.
+func (b *Outbox) AppendState(dst []byte) []byte {
+	s := encode.Buffer{B: dst}
+	for r := range b {
+		all := b.All(Reason(r))
+		if Reason(r) == ByReport {
+			all = slices.Clone(all)
+			slices.SortFunc(all, func(a, b ir.Action) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Slot, b.Slot)) })
+		}
+		s.Num(len(all))
+		for _, a := range all {
+			s.Num(int(a.Slot))
+			s.Num(int(a.As))
+			s.Num(int(a.To))
+		}
+	}
+	return s.B
+}
