@@ -72,37 +72,6 @@ func (n twoTrees) ahead(f int) int { return min(5+f/8*2, 2*bits.Len(uint(n))+1) 
 // chunksOf returns how many of chunks chunks take a tree.
 func chunksOf(tree, chunks int) int { return (chunks + 1 - tree&1) / 2 }
 
-func bcastTwoTree() Algorithm {
-	return Algorithm{
-		Name:       "bcast/two-tree",
-		Collective: Bcast,
-		Paper:      "Sanders 2009",
-		Summary:    "even chunks down one binary tree, odd chunks down another, whose inner nodes are the first's leaves",
-		Messages:   "F(P-1) puts",
-		Params:     bcastParams(),
-		write:      writeBcastTwoTree,
-	}
-}
-
-func writeBcastTwoTree(n *node, a *arena) ir.Program {
-	if n.isMaster() && n.isRoot() {
-		a.wait(ir.Enter)
-		for f := range n.chunks {
-			a.putDown(n, f, n.v)
-		}
-		a.rule(a.span(0, 1))
-		return a.program(n, 0, a.span(0, 1))
-	}
-	a.waitChunks(n.chunks)
-	for f := range n.chunks {
-		if n.isMaster() {
-			a.putDown(n, f, n.v)
-			a.rule(a.span(f, f+1))
-		}
-	}
-	return a.program(n, 0, a.span(0, n.chunks))
-}
-
 // putDown adds the puts of chunk f to the ranks below node, and to the slaves.
 func (a *arena) putDown(n *node, f, node int) {
 	trees := twoTrees(n.hosts - 1)
@@ -119,63 +88,6 @@ func (a *arena) putDown(n *node, f, node int) {
 		}
 	}
 	a.share(n, f)
-}
-
-func reduceTwoTree() Algorithm {
-	return Algorithm{
-		Name:       "reduce/two-tree",
-		Collective: Reduce,
-		Paper:      "Sanders 2009",
-		Summary:    "even chunks are folded up one binary tree, odd chunks up another, whose inner nodes are the first's leaves",
-		Messages:   "F(P-1) puts",
-		Params:     rootedParams(),
-		InPlace:    true,
-		write:      writeReduceTwoTree,
-	}
-}
-
-func writeReduceTwoTree(n *node, a *arena) ir.Program {
-	home := n.homeOf()
-	for f := range n.chunks {
-		c := n.ofChunk(f)
-		a.foldUp(n, &c, f, home)
-		if n.isMaster() && n.v == home {
-			a.putHome(n, &c)
-		}
-		a.lastRule()
-	}
-	return a.reducedProgram(n)
-}
-
-// allreduceTwoTree folds up to rank 0 and takes the result down again. Rank 0 comes before all
-// nodes, and the nodes of a sub-tree follow each other, so contributions stay in the order of the
-// ranks.
-func allreduceTwoTree() Algorithm {
-	return Algorithm{
-		Name:       "allreduce/two-tree",
-		Collective: Allreduce,
-		Paper:      "Sanders 2009",
-		Summary:    "even chunks are folded up one binary tree to rank 0 and go down again, odd chunks take another, whose inner nodes are the first's leaves",
-		Messages:   "2F(P-1) puts",
-		Params:     unrootedParams(),
-		InPlace:    true,
-		RankOrder:  true,
-		write:      writeAllreduceTwoTree,
-	}
-}
-
-func writeAllreduceTwoTree(n *node, a *arena) ir.Program {
-	for f := range n.chunks {
-		c := n.ofChunk(f)
-		a.foldUp(n, &c, f, 0)
-		if n.isMaster() {
-			from := a.begin()
-			a.uses(from, ir.Chunk(f))
-			a.putDown(n, f, n.v)
-			a.end(from)
-		}
-	}
-	return a.foldedProgram(n, 0, n.chunks)
 }
 
 // foldUp writes the rules by which chunk f climbs its tree to the master of virtual rank home, where

@@ -6,11 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The algorithms of two trees pass the conformance suite.
-func TestBcastTwoTree(t *testing.T)     { conform(t, "bcast/two-tree") }
-func TestReduceTwoTree(t *testing.T)    { conform(t, "reduce/two-tree") }
-func TestAllreduceTwoTree(t *testing.T) { conform(t, "allreduce/two-tree") }
-
 // Both are binary trees of logarithmic height over the same nodes, in order, and no node is an inner
 // node of both.
 func TestTwoTrees(t *testing.T) {

@@ -1,0 +1,6 @@
+package schedule
+
+import "testing"
+
+// bcast/two-tree passes the conformance suite.
+func TestBcastTwoTree(t *testing.T) { conform(t, "bcast/two-tree") }
