@@ -18,19 +18,22 @@ import (
 
 	"github.com/schedgen/schedgen/internal/mpi"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // mpiCmd is the verb mpi. It starts a command, and loads the library of package mpi into the
 // command's MPI programs.
 type mpiCmd struct {
-	Engine    string   `default:"auto" enum:"auto,c,go,off" placeholder:"ENGINE" help:"Engine that runs the operations, see above: c, go, auto or off; default auto."`
-	Interface string   `placeholder:"NAME" complete:"interface" help:"Network interface on which engine go multicasts between hosts; default none."`
-	Report    bool     `help:"At MPI_Finalize, rank 0 prints which operations schedgen ran, and which it did not and why."`
-	Tune      bool     `help:"First measure for half a minute which engine is faster than the MPI for which operations. Engine auto uses the result in later runs, too."`
-	Profile   bool     `help:"At MPI_Finalize, rank 0 prints how much time the ranks spent in each collective operation, by length."`
-	JSON      string   `name:"profile-json" placeholder:"FILE" help:"Write the profile to FILE as JSON."`
-	CC        string   `name:"cc" placeholder:"COMPILER" help:"C compiler; default cc, gcc or clang."`
-	Command   []string `arg:"" help:"Command that starts the ranks, such as mpirun; it follows --."`
+	Engine    string `default:"auto" enum:"auto,c,go,off" placeholder:"ENGINE" help:"Engine that runs the operations, see above: c, go, auto or off; default auto."`
+	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface on which engine go multicasts between hosts; default none."`
+	Delay     string `expert:"" placeholder:"POLICY" complete:"delay" help:"When a root of engine go starts to multicast: none, adaptive or random-peer; default none."`
+	rulesFlag
+	Report  bool     `help:"At MPI_Finalize, rank 0 prints which operations schedgen ran, and which it did not and why."`
+	Tune    bool     `help:"First measure for half a minute which engine is faster than the MPI for which operations. Engine auto uses the result in later runs, too."`
+	Profile bool     `help:"At MPI_Finalize, rank 0 prints how much time the ranks spent in each collective operation, by length."`
+	JSON    string   `name:"profile-json" placeholder:"FILE" help:"Write the profile to FILE as JSON."`
+	CC      string   `name:"cc" placeholder:"COMPILER" help:"C compiler; default cc, gcc or clang."`
+	Command []string `arg:"" help:"Command that starts the ranks, such as mpirun; it follows --."`
 }
 
 // Help is the long help text.
@@ -54,6 +57,10 @@ Engines:
 	}) + `
 The Go toolchain builds engine go at first use, from the source that schedgen was built from.
 
+With --rules both engines take the algorithms that a file names, which all hosts must have. Engine c
+never multicasts, and a line names each rule that it leaves out because its tables would be too
+long. In --report, each line of engine c names the algorithm.
+
 With --tune the ranks measure both engines and the MPI before the first collective operation of all
 ranks, and print the results. The resulting rules are kept for that MPI, that number of ranks, and
 ranks on one host or on several. Measure again if the network changes.
@@ -64,6 +71,7 @@ Examples:
   schedgen mpi --tune -- mpirun -n 8 ./program
   schedgen mpi --engine go --interface eth0 -- mpirun -n 8 ./program
   schedgen mpi --engine c --report -- mpirun -n 8 python3 program.py
+  schedgen mpi --engine c --rules rules.json -- mpirun -n 8 ./program
   schedgen mpi --engine off --profile -- mpirun -n 8 ./program`
 }
 
@@ -80,11 +88,18 @@ func (c *mpiCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	if c.Tune && c.Engine != "auto" {
 		return fmt.Errorf("--tune is for engine auto, not for engine %s", c.Engine)
 	}
+	if c.Delay != "" && (c.Interface == "" || !slices.Contains([]string{"none", "adaptive", "random-peer"}, c.Delay)) {
+		return fmt.Errorf("--delay=%s: must be none, adaptive or random-peer, and needs --interface", c.Delay)
+	}
+	rules, err := c.rules(std.Getenv)
+	if err != nil {
+		return err
+	}
 	if c.Profile && c.JSON != "" {
 		return errors.New("--profile and --profile-json: give only one of them")
 	}
 	if c.Engine != "off" || c.Profile || c.JSON != "" {
-		library, err := c.library(ctx, std)
+		library, err := c.library(ctx, std, rules)
 		if err != nil {
 			fmt.Fprintf(std.Err, "schedgen: mpi: %v; the command runs without schedgen\n", err)
 		} else {
@@ -96,7 +111,7 @@ func (c *mpiCmd) Run(ctx context.Context, std terminal.Stdio) error {
 			if len(others) > 0 {
 				fmt.Fprintf(std.Err, "schedgen: mpi: LD_PRELOAD has schedgen's library, and then %s\n", strings.Join(others, ", "))
 			}
-			added, err := c.environment(preload, c.goLibrary(ctx, std))
+			added, err := c.environment(preload, c.goLibrary(ctx, std), library, rules)
 			if err != nil {
 				return err
 			}
@@ -125,8 +140,8 @@ func mpiPlaces() (cache, self string, err error) {
 }
 
 // library builds the library. It also writes the tables for the number of ranks that the command
-// seems to start.
-func (c *mpiCmd) library(ctx context.Context, std terminal.Stdio) (*mpi.Library, error) {
+// seems to start, and says which rules they leave out.
+func (c *mpiCmd) library(ctx context.Context, std terminal.Stdio, rules *selection.Rules) (*mpi.Library, error) {
 	cache, self, err := mpiPlaces()
 	if err != nil {
 		return nil, err
@@ -135,14 +150,26 @@ func (c *mpiCmd) library(ctx context.Context, std terminal.Stdio) (*mpi.Library,
 	if err != nil {
 		return nil, err
 	}
-	if ranks := ranksIn(c.Command); ranks >= 2 && ranks <= mpi.MaxRanks {
-		if _, err := os.Stat(library.TablesOf(ranks)); err != nil {
-			if err := mpi.WriteTables(library.TablesOf(ranks), ranks); err != nil {
-				return nil, err
-			}
-		}
+	if library, err = library.By(rules); err != nil {
+		return nil, err
 	}
-	return library, nil
+	ranks := ranksIn(c.Command)
+	if ranks < 2 || ranks > mpi.MaxRanks {
+		return library, nil
+	}
+	if _, err := os.Stat(library.TablesOf(ranks)); err == nil && rules.Digest() == 0 {
+		return library, nil
+	}
+	return library, writeTables(library.TablesOf(ranks), ranks, rules, std)
+}
+
+// writeTables writes tables, and says which rules they leave out.
+func writeTables(path string, ranks int, rules *selection.Rules, std terminal.Stdio) error {
+	notes, err := mpi.WriteTables(path, ranks, rules)
+	for _, n := range notes {
+		fmt.Fprintf(std.Err, "schedgen: mpi: %v\n", n)
+	}
+	return err
 }
 
 // goLibrary returns the path of engine go, or "" if there is none or it is not needed. It builds
@@ -228,8 +255,19 @@ func namesHosts(command []string) bool {
 }
 
 // environment returns the variables that the ranks need. goLibrary is the path of engine go, or "".
-func (c *mpiCmd) environment(preload, goLibrary string) ([]string, error) {
+func (c *mpiCmd) environment(preload, goLibrary string, library *mpi.Library, rules *selection.Rules) ([]string, error) {
 	env := []string{"LD_PRELOAD=" + preload, "SCHEDGEN_MPI=" + c.Engine}
+	if rules.Digest() != 0 {
+		name, from := c.rulesFile(os.Getenv)
+		file, err := filepath.Abs(name) // ranks may run in another directory
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", from, err)
+		}
+		env = append(env, "SCHEDGEN_RULES="+file, "SCHEDGEN_MPI_TABLES="+library.Tables)
+	}
+	if c.Delay != "" {
+		env = append(env, "SCHEDGEN_MPI_DELAY="+c.Delay)
+	}
 	if c.Report {
 		env = append(env, "SCHEDGEN_MPI_REPORT=1")
 	}
@@ -336,6 +374,7 @@ func warnings(words []string) []string {
 type mpiTablesCmd struct {
 	Ranks  int    `required:"" help:"Number of ranks."`
 	Output string `required:"" help:"File to write."`
+	rulesFlag
 }
 
 // Help is the long help text.
@@ -348,4 +387,10 @@ Example:
 }
 
 // Run writes the file.
-func (c *mpiTablesCmd) Run() error { return mpi.WriteTables(c.Output, c.Ranks) }
+func (c *mpiTablesCmd) Run(std terminal.Stdio) error {
+	rules, err := c.rules(std.Getenv)
+	if err != nil {
+		return err
+	}
+	return writeTables(c.Output, c.Ranks, rules, std)
+}

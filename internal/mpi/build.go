@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // Library is a compiled library that can be loaded.
@@ -124,13 +126,26 @@ func firstLine(text []byte) string {
 	return line
 }
 
-// WriteTables writes the file of tables for a number of ranks. The file appears whole or not at
-// all.
-func WriteTables(path string, ranks int) error {
-	words, err := Tables(ranks)
-	if err != nil {
-		return err
+// By returns l with tables that follow rules. They are in a folder of their own.
+func (l *Library) By(rules *selection.Rules) (*Library, error) {
+	if rules.Digest() == 0 { // the built-in ones
+		return l, nil
 	}
+	dir := filepath.Join(l.Tables, fmt.Sprintf("rules-%016x", rules.Digest()))
+	return &Library{Path: l.Path, Tables: dir}, os.MkdirAll(dir, 0o777)
+}
+
+// WriteTables writes the file of tables for a number of ranks: see [Tables]. The file appears whole
+// or not at all.
+func WriteTables(path string, ranks int, rules *selection.Rules) ([]Note, error) {
+	words, notes, err := Tables(ranks, rules)
+	if err != nil {
+		return nil, err
+	}
+	return notes, writeWhole(path, words)
+}
+
+func writeWhole(path string, words []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "tables")
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/internal/test/mpitest"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // mpis are the implementations of MPI in Debian.
@@ -58,7 +59,7 @@ var goEngine = sync.OnceValues(func() (string, error) {
 var library = sync.OnceValues(func() (*Library, error) {
 	l, err := Build(context.Background(), scratch, "", "")
 	for ranks := 2; err == nil && ranks <= 9; ranks++ {
-		err = WriteTables(l.TablesOf(ranks), ranks)
+		_, err = WriteTables(l.TablesOf(ranks), ranks, selection.Builtin())
 	}
 	return l, err
 })
@@ -205,6 +206,41 @@ func TestOperations(t *testing.T) {
 				require.NotContains(t, out, " among ")
 			}
 		}
+	})
+}
+
+// Both engines follow a file of rules. A file that a rank cannot read keeps it out of engine go.
+func TestOperationsByRules(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		const text = `{"format": "schedgen-rules/1", "rules": [
+			{"collective": "bcast", "algorithm": "bcast/linear"}, {"collective": "allreduce", "algorithm": "allreduce/ring"}]}`
+		file := filepath.Join(t.TempDir(), "rules.json")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o666))
+		rules, err := selection.Parse([]byte(text))
+		require.NoError(t, err)
+		by, err := w.library.By(rules)
+		require.NoError(t, err)
+		_, err = WriteTables(by.TablesOf(3), 3, rules)
+		require.NoError(t, err)
+		w.env = append(w.env, "SCHEDGEN_MPI_TABLES="+by.Tables)
+		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
+		out, err := w.run(t, 3, []string{"SCHEDGEN_RULES=" + file}, program, "brief")
+		require.NoError(t, err, out)
+		for _, name := range []string{"bcast/linear", "allreduce/ring", "allreduce/doubling", "gather/binomial"} {
+			require.Contains(t, out, " by "+name+" among 3 ranks", "allreduce/doubling serves operations that do not commute")
+		}
+		require.NotContains(t, out, "bcast/binomial")
+		if w.mpi != mpis[0] {
+			return
+		}
+		w.withGo(t)
+		out, err = w.run(t, 3, []string{"SCHEDGEN_RULES=" + file}, program, "brief")
+		require.NoError(t, err, out)
+		require.Regexp(t, `schedgen: bcast: \d+ by engine go, `, out)
+		out, err = w.run(t, 3, []string{"SCHEDGEN_RULES=" + file + ".not"}, program, "brief")
+		require.NoError(t, err, out)
+		require.Contains(t, out, "SCHEDGEN_RULES: open "+file+".not: no such file or directory")
+		require.Contains(t, out, " by bcast/linear among 3 ranks")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/engine"
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // The format of tables; see tables.h.
@@ -25,20 +26,14 @@ const (
 const flagOrdered = 1
 
 // Tables returns the tables of the library for a number of ranks, from 2 to MaxRanks: the words of
-// tables.h in the byte order of this machine.
-func Tables(ranks int) ([]byte, error) {
+// tables.h in the byte order of this machine. They follow the rules as [ChoicesFor] says.
+func Tables(ranks int, rules *selection.Rules) ([]byte, []Note, error) {
 	if ranks < 2 || ranks > MaxRanks {
-		return nil, fmt.Errorf("tables for %d ranks: must be 2 to %d", ranks, MaxRanks)
+		return nil, nil, fmt.Errorf("tables for %d ranks: must be 2 to %d", ranks, MaxRanks)
 	}
 	t := &tables{plans: make(map[string][]int32)}
 	var entries []int32
-	all := Choices()
-	taken := all[:0:0]
-	for _, c := range all {
-		if c.Most == 0 || ranks <= c.Most {
-			taken = append(taken, c)
-		}
-	}
+	taken, notes := ChoicesFor(ranks, rules)
 	slices.SortStableFunc(taken, func(a, b Choice) int {
 		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Least, b.Least))
 	})
@@ -46,7 +41,7 @@ func Tables(ranks int) ([]byte, error) {
 	for _, c := range taken {
 		entry, err := t.entry(c, ranks, head)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		entries = append(entries, entry...)
 	}
@@ -56,7 +51,7 @@ func Tables(ranks int) ([]byte, error) {
 	for _, w := range words {
 		out = binary.NativeEndian.AppendUint32(out, uint32(w))
 	}
-	return out, nil
+	return out, notes, nil
 }
 
 // tables collects plans. Choices that name the same schedule share its plans.

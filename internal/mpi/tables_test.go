@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,13 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // words returns the words of tables.
 func words(t *testing.T, ranks int) []int32 {
 	t.Helper()
-	text, err := Tables(ranks)
+	text, notes, err := Tables(ranks, selection.Builtin())
 	require.NoError(t, err)
+	require.Empty(t, notes)
 	require.Zero(t, len(text)%4)
 	var all []int32
 	for ; len(text) > 0; text = text[4:] {
@@ -62,13 +65,58 @@ func TestChoices(t *testing.T) {
 
 func TestTablesRefuse(t *testing.T) {
 	for _, ranks := range []int{-1, 0, 1, MaxRanks + 1} {
-		_, err := Tables(ranks)
+		_, _, err := Tables(ranks, selection.Builtin())
 		require.ErrorContains(t, err, "must be 2 to 4096")
 	}
 	dir := t.TempDir()
-	require.Error(t, WriteTables(filepath.Join(dir, "missing", "2.tables"), 2))
-	require.NoError(t, WriteTables(filepath.Join(dir, "2.tables"), 2))
+	_, err := WriteTables(filepath.Join(dir, "missing", "2.tables"), 2, selection.Builtin())
+	require.Error(t, err)
+	_, err = WriteTables(filepath.Join(dir, "2.tables"), 2, selection.Builtin())
+	require.NoError(t, err)
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, files, 1)
+}
+
+// Engine c follows rules where it can run their algorithms, says where it cannot, and keeps its own
+// choices for all else. Operations that do not commute get a schedule that folds in rank order.
+func TestChoicesByRules(t *testing.T) {
+	rules, err := selection.Parse([]byte(`{"format": "schedgen-rules/1", "rules": [
+		{"collective": "bcast", "bytes": {"min": 4096}, "multicast": true, "algorithm": "bcast/mcast-chain"},
+		{"collective": "bcast", "bytes": {"max": 4095}, "algorithm": "bcast/linear"},
+		{"collective": "bcast", "ranks": {"max": 4}, "algorithm": "bcast/chain", "params": {"chunks": 3}},
+		{"collective": "bcast", "ranks": {"min": 60}, "algorithm": "bcast/chain", "params": {"chunks": 1000}},
+		{"collective": "bcast", "algorithm": "built-in"},
+		{"collective": "allreduce", "algorithm": "allreduce/ring"}
+	]}`))
+	require.NoError(t, err)
+	of := func(ranks int, op Operation) (all []string, notes []Note) {
+		choices, notes := ChoicesFor(ranks, rules)
+		for _, c := range choices {
+			if c.Operation == op {
+				all = append(all, fmt.Sprint(c.Least, " ", c.Algorithm, " ", c.Params.Chunks))
+			}
+		}
+		return all, notes
+	}
+	names, notes := of(4, Bcast)
+	require.Contains(t, names, "0 bcast/linear 1")
+	require.Contains(t, names, "4096 bcast/chain 3")
+	require.Equal(t, "16777216 bcast/chain 3", names[len(names)-1])
+	require.Empty(t, notes)
+	names, notes = of(5, Bcast)
+	require.Contains(t, names, "4096 bcast/binomial 0")
+	require.Equal(t, "16777216 bcast/scatter-allgather 0", names[len(names)-1])
+	require.Empty(t, notes)
+	_, notes = of(60, Bcast)
+	require.Len(t, notes, 1)
+	require.Equal(t, "rules: line 5: engine c leaves out bcast/chain: its tables for 60 ranks are longer than 4 MiB", notes[0].String())
+	names, _ = of(5, Allreduce)
+	require.Equal(t, []string{"0 allreduce/doubling 0", "0 allreduce/ring 5"}, names[:2], "the ring does not fold in rank order")
+	names, _ = of(5, Scan)
+	require.Equal(t, []string{"0 scan/doubling 0"}, names, "no rule is about it")
+	for _, ranks := range []int{2, 5, 64} {
+		_, _, err := Tables(ranks, rules)
+		require.NoError(t, err)
+	}
 }

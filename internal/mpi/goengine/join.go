@@ -3,9 +3,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -20,6 +22,7 @@ import (
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/verbs"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 // patience is how long ranks may take to meet. All ranks call join at about the same time.
@@ -95,6 +98,14 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	if err != nil {
 		return nil, err
 	}
+	rules, err := rulesOf(os.Getenv("SCHEDGEN_RULES"))
+	if err != nil {
+		return nil, fmt.Errorf("rank %d of %d: SCHEDGEN_RULES: %w", m.rank, m.size, err)
+	}
+	var delay runtime.DelayPolicy
+	if err := delay.UnmarshalText([]byte(cmp.Or(os.Getenv("SCHEDGEN_MPI_DELAY"), "none"))); err != nil {
+		return nil, fmt.Errorf("rank %d of %d: SCHEDGEN_MPI_DELAY: %w", m.rank, m.size, err)
+	}
 	coordinator, job, _ := strings.Cut(m.where, " ")
 	cfg := tcp.Config{Rank: m.rank, Size: m.size, Job: job, Key: key, Encrypt: encrypt, Coordinator: coordinator, Listener: m.listener}
 	late := fmt.Errorf("the ranks have not met within %v: %w", patience, context.DeadlineExceeded)
@@ -110,9 +121,31 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	}
 	return runtime.Join(ctx, runtime.Config{
 		Transport: t,
+		Rules:     rules,
+		Delay:     delay,
 		Silence:   -1, // a stopped rank is not lost: the MPI detects dead ranks
 		Meanwhile: m.meanwhile,
 	})
+}
+
+// rulesOf returns the rules in a file, or nil if it has no name.
+func rulesOf(file string) (*selection.Rules, error) {
+	if file == "" || file == selection.BuiltIn {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, selection.MaxFile+1)) // Parse refuses longer ones
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	rules, err := selection.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return rules, nil
 }
 
 // addressesOf returns the addresses of one network interface, or of all, by which other hosts may
