@@ -100,16 +100,7 @@ func (c *Comm) Do(ctx context.Context, call Call) error {
 	if err != nil {
 		return err
 	}
-	if !f.counted {
-		return c.startAndWait(ctx, k, &mem, call.Root, f)
-	}
-	if !c.occupy() {
-		return ErrBusy
-	}
-	c.blocking.count(&mem, &call, f.shared)
-	err = c.operate(ctx, k, &mem, call.Root, f)
-	c.vacate()
-	return err
+	return c.startAndWait(ctx, k, &mem, call.Root, f, &call)
 }
 
 // Start starts the collective of [Comm.Do] and returns without waiting for it. The communicator
@@ -122,9 +113,9 @@ func (c *Comm) Start(ctx context.Context, call Call) (*Request, error) {
 	}
 	r := &Request{comm: c, tell: call.Ended}
 	if f.counted {
-		r.count(&mem, &call, f.shared)
+		r.lengths.set(&mem, &call, f.shared)
 	}
-	return c.startRequest(r, ctx, k, mem, call.Root, f)
+	return c.startRequest(r, ctx, k, &mem, call.Root, f)
 }
 
 // elements returns the form of calls with blocks of one length, in elements of the given number of

@@ -74,35 +74,26 @@ func sized(buf []byte, n int) []byte {
 // bcastHead broadcasts the first bytes, under a fingerprint of its own: a rank that calls Bcast, or
 // has another Config.MaxBcast, is a mismatch.
 func (c *Comm) bcastHead(ctx context.Context, root int) error {
-	if err := c.core.Err(); err != nil {
-		return err
-	}
-	p, err := c.planFor(bcast, headBytes, root, form{})
+	head := core.InPlace(c.head)
+	p, err := c.planOf(bcast, &head, root, form{})
 	if err != nil {
-		return c.refuseInside(err)
+		return err
 	}
 	if p.head == nil {
 		p.head = new(plan)
 		*p.head = *p
 		p.head.Plan = p.Marked(fmt.Sprintf("BcastBytes of at most %d bytes", c.cfg.MaxBcast))
 	}
-	r := &c.blocking
-	*r = Request{comm: c}
-	head := core.InPlace(c.head)
-	if err := c.prepareUnder(r, ctx, p.head, &head); err != nil {
-		return err
-	}
-	return c.call(r)
+	return c.run(ctx, p.head, &head)
 }
 
 // bcastRest broadcasts the rest of the message. Other ranks wait for the rest, so from here on the
 // end of ctx fails the communicator.
 func (c *Comm) bcastRest(ctx context.Context, rest []byte, root int) error {
-	p, err := c.planFor(bcast, len(rest), root, form{})
+	mem := core.InPlace(rest)
+	p, err := c.planOf(bcast, &mem, root, form{})
 	if err != nil {
-		return c.refuseInside(err)
+		return err
 	}
-	r := &c.blocking
-	*r = Request{comm: c, ctx: ctx, plan: p, mem: core.InPlace(rest)}
-	return c.call(r)
+	return c.run(ctx, p, &mem)
 }

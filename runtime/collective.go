@@ -42,7 +42,7 @@ func (c *Comm) BcastElements(ctx context.Context, buf []byte, element, root int)
 		return c.refuse(fmt.Errorf("%w: bcast: elements of %d bytes: must be at least 1", ErrInput, element))
 	}
 	mem := core.InPlace(buf)
-	return c.startAndWait(ctx, bcast, &mem, root, elements(element))
+	return c.startAndWait(ctx, bcast, &mem, root, elements(element), nil)
 }
 
 func (c *Comm) validRoot(root int) error {
@@ -58,7 +58,7 @@ func (c *Comm) Barrier(ctx context.Context) error {
 	if ctx == nil {
 		return c.refuse(noContext("barrier"))
 	}
-	return c.startAndWait(ctx, barrier, &core.Buffers{}, 0, form{})
+	return c.startAndWait(ctx, barrier, &core.Buffers{}, 0, form{}, nil)
 }
 
 // kind is the index of a collective in the table.
@@ -175,14 +175,17 @@ func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
 	return of.Chunks(&a, row.Blocks(c.size), ch.Params.Hosts, ch.chunk, c.caps.Datagram)
 }
 
-// startAndWait starts an operation and waits for it.
-func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
+// startAndWait starts an operation and waits for it. If f is counted, call has the counts.
+func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root int, f form, call *Call) error {
 	if !c.occupy() {
 		return ErrBusy
 	}
-	var err error
-	if !c.quick(ctx, k, mem, root, f) {
-		err = c.operate(ctx, k, mem, root, f)
+	if f.counted {
+		c.blocking.lengths.set(mem, call, f.shared)
+	}
+	p, err := c.planOf(k, mem, root, f)
+	if err == nil {
+		err = c.run(ctx, p, mem)
 	}
 	c.vacate()
 	c.raise(err)
@@ -207,12 +210,15 @@ func (c *Comm) vacate() {
 	c.drv.mu.Unlock()
 }
 
-// operate runs an operation in c.blocking, so that it allocates nothing. operate and run use no
-// defer: over shared memory a defer costs as much as the rest of the call.
-func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
+// run runs an operation under p: at once if it can, and otherwise in c.blocking, so that it
+// allocates nothing. run uses no defer: over shared memory a defer costs as much as the rest of the
+// call.
+func (c *Comm) run(ctx context.Context, p *plan, mem *core.Buffers) error {
+	if c.quick(ctx, p, mem) {
+		return nil
+	}
 	r := &c.blocking
-	r.ended, r.err = false, nil
-	if err := c.prepareRequest(r, ctx, k, mem, root, f); err != nil {
+	if err := c.ready(r, ctx, p, mem); err != nil {
 		return err
 	}
 	return c.call(r)
@@ -235,6 +241,23 @@ func (c *Comm) perform(r *Request) error {
 	return r.err
 }
 
+// planOf returns the plan of a call, or why there is none.
+func (c *Comm) planOf(k kind, mem *core.Buffers, root int, f form) (*plan, error) {
+	local := f.counted && !f.shared
+	n := mem.Block
+	if local {
+		n = 0
+	}
+	p, err := c.planFor(k, n, root, f)
+	if err == nil && local {
+		err = c.fitsFrames(c.plans.row(k), mem.Block, p.Chunks)
+	}
+	if err != nil {
+		return nil, c.refuseInside(err)
+	}
+	return p, nil
+}
+
 // planFor returns the plan of an operation with blocks of n bytes, or of at most n bytes if blocks
 // have lengths of their own. n is 0 if not all ranks know all lengths. planFor does not consult
 // Config when a recent operation had the same arguments.
@@ -242,6 +265,9 @@ func (c *Comm) planFor(k kind, n, root int, f form) (*plan, error) {
 	last := c.plans.last(k, n, root)
 	if last.plan != nil && last.bytes == n && last.root == root && last.form == f {
 		return last.plan, nil
+	}
+	if err := c.core.Err(); err != nil {
+		return nil, err
 	}
 	p, err := c.find(k, n, root, f)
 	if err == nil {

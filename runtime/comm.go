@@ -127,7 +127,7 @@ func first(cfg Config) (*Comm, error) {
 	cfg.fill()
 	d := newDriver(&cfg)
 	c := &Comm{drv: d, cfg: cfg, caps: d.tr.Caps(), casting: casting{apart: true}, rank: d.tr.Rank(), size: d.tr.Size(), window: d.windows.first(d.tr)}
-	return c, c.prepare(true)
+	return c, c.setUp(true)
 }
 
 // abstain tells the other ranks why this one has no communicator: it makes one with the defaults,
@@ -145,9 +145,9 @@ func abstain(cfg *Config, why error) {
 	_ = c.Close() // the caller gets the first error
 }
 
-// prepare makes the core of c, after it has compiled the first plans and checked the choice of
-// algorithms. spread says that multicasts are worthwhile.
-func (c *Comm) prepare(spread bool) error {
+// setUp makes the core of c, and compiles the first plans. spread says that multicasts are
+// worthwhile.
+func (c *Comm) setUp(spread bool) error {
 	if err := c.checkNamed(); err != nil {
 		return err
 	}
@@ -196,6 +196,23 @@ func (c *Comm) prepare(spread bool) error {
 		Lost:  func(rank int, err error) { c.drv.lost(c, rank, err) },
 		Trace: c.coreTrace(),
 	}, c.window.net(net))
+	return c.compileShapes()
+}
+
+// compileShapes compiles the schedules that Config.Prepare names.
+func (c *Comm) compileShapes() error {
+	for _, s := range c.cfg.Prepare {
+		k := c.plans.kindOf(s.Collective)
+		if k < 0 {
+			return fmt.Errorf("%w: Config.Prepare: there is no collective %q", ErrInput, s.Collective)
+		}
+		if err := s.check(c.plans.row(k), c.size); err != nil {
+			return fmt.Errorf("%w: Config.Prepare: %s: %w", ErrInput, s.Collective, err)
+		}
+		if _, err := c.find(k, s.Bytes, s.Root, s.form(c.plans.row(k), c.size)); err != nil {
+			return fmt.Errorf("Config.Prepare: %w", err)
+		}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package runtime
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -37,6 +38,37 @@ type Algorithm struct {
 // Join fails with ErrInput if there is no such collective, if an algorithm is one of another
 // collective, or if one cannot run with its parameters. It copies the map.
 type Algorithms map[string]Algorithm
+
+// Shape is what the schedule of an operation depends on, besides the communicator.
+type Shape struct {
+	Collective string // such as "allreduce"
+	Bytes      int    // the length of a block; with Counted, of the longest
+	Root       int    // 0 for a collective that has none
+	Ordered    bool   // contributions are folded with an operation that does not commute
+	Counted    bool   // blocks have lengths of their own
+}
+
+// check returns an error if there is no such operation among size ranks.
+func (s *Shape) check(row *ir.Collective, size int) error {
+	switch {
+	case s.Bytes < 0 || row.Blocks == nil && s.Bytes > 0:
+		return fmt.Errorf("blocks of %d bytes", s.Bytes)
+	case s.Root < 0 || s.Root >= size || !row.Rooted && s.Root > 0:
+		return fmt.Errorf("root %d", s.Root)
+	case s.Ordered && row.Inputs == nil:
+		return errors.New("it folds nothing")
+	case s.Counted && !row.TakesCounts():
+		return errors.New("it takes no counts")
+	}
+	return nil
+}
+
+// form returns the form of calls of s, without elements and folds, on which no schedule depends.
+func (s *Shape) form(row *ir.Collective, size int) form {
+	f := form{ordered: s.Ordered, counted: s.Counted}
+	f.shared = s.Counted && (row.Inputs != nil || row.Everywhere(size, s.Root))
+	return f
+}
 
 // check returns an error for the first key, in the order of names, that is no collective or has an
 // algorithm of another collective.
@@ -111,6 +143,12 @@ type Config struct {
 	// Use, are refused. Without Reproducible, too, all ranks get the same bits, and results do not
 	// depend on the order of arrival.
 	Reproducible bool
+
+	// Prepare names operations whose schedules are compiled when the communicator is made, so that
+	// their first call takes no longer than later ones. Ranks need not name the same. A wrong one is
+	// ErrInput. Communicators of Dup compile them, too. Those of Split and Shrink do not, because
+	// they have other ranks. See also [Comm.Prepare].
+	Prepare []Shape
 
 	Delay     DelayPolicy   // when the root of a multicast broadcast starts; default DelayNone
 	RootDelay time.Duration // the duration of DelayFixed; default 0
@@ -232,7 +270,7 @@ func (cfg *Config) check(ctx context.Context) error {
 // fill puts the defaults in. It replaces a negative value by 0, except that a negative MaxBcast
 // becomes the greatest int and a negative Waiting.Idle stays negative.
 func (cfg *Config) fill() {
-	cfg.Algorithms = maps.Clone(cfg.Algorithms) // the caller may change its map later
+	cfg.Algorithms, cfg.Prepare = maps.Clone(cfg.Algorithms), slices.Clone(cfg.Prepare) // the caller may change its own later
 	cfg.MaxBcast = cmp.Or(cfg.MaxBcast, 1<<30)
 	cfg.Repair = cmp.Or(cfg.Repair, 20*time.Millisecond)
 	cfg.Stall = cmp.Or(cfg.Stall, 250*time.Millisecond)

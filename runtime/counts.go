@@ -77,21 +77,27 @@ func checkSum(buffer string, n int, counts []int, blocks int) (longest int, err 
 	return longest, nil
 }
 
-// count copies the counts of a call into r and points mem to the copies.
-func (r *Request) count(mem *core.Buffers, call *Call, shared bool) {
+// lengths are the counts of a call whose blocks have lengths of their own.
+type lengths struct {
+	core.Counts
+	single [2]int // the counts of buffers with a single block
+}
+
+// set takes the counts of a call, and points mem to them.
+func (l *lengths) set(mem *core.Buffers, call *Call, shared bool) {
 	element := max(1, call.Element)
 	if call.Fold != nil {
 		element = call.Fold.Element
 	}
-	r.single = [2]int{len(call.Src) / element, len(call.Dst) / element}
-	r.counts = core.Counts{In: call.SrcCounts, Out: call.DstCounts, Element: element, Shared: shared}
-	if r.counts.In == nil {
-		r.counts.In = r.single[:1]
+	l.single = [2]int{len(call.Src) / element, len(call.Dst) / element}
+	l.Counts = core.Counts{In: call.SrcCounts, Out: call.DstCounts, Element: element, Shared: shared}
+	if l.In == nil {
+		l.In = l.single[:1]
 	}
-	if r.counts.Out == nil {
-		r.counts.Out = r.single[1:]
+	if l.Out == nil {
+		l.Out = l.single[1:]
 	}
-	mem.Counts = &r.counts
+	mem.Counts = &l.Counts
 }
 
 // longBlock is the block length in bytes for which the rules choose when not all ranks know the

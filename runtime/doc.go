@@ -53,6 +53,8 @@
 //	err = comm.Do(ctx, runtime.Call{Collective: "gather", …}) // blocks of different lengths, elements
 //	err = comm.Barrier(ctx)
 //	req, err := comm.StartBcast(ctx, buf, 0) // and req.Wait(ctx), or <-req.Done()
+//	p, err := comm.Prepare(ctx, runtime.Call{Collective: "allreduce", …})
+//	err = p.Do(ctx) // or p.Start(ctx) and p.Wait(ctx), any number of times
 //	err = comm.Publish(ctx, msg)
 //	err = comm.Flush(ctx) // until all ranks have what was published
 //	for msg, err := range comm.Messages(ctx) { … }
@@ -86,6 +88,11 @@
 // operation; the context of [Request.Wait] governs the wait. While no goroutine is inside a call,
 // operations go on in the background, from Config.Waiting.Idle after the last call. A goroutine
 // that waits drives them without delay.
+//
+// A call finds its plan, a schedule compiled for this rank, and runs it on its buffers.
+// [Comm.Prepare] finds the plan once, and makes sure that all ranks have prepared the same call. A
+// start of a [Prepared] then only runs the plan. Config.Prepare names plans to compile when the
+// communicator is made.
 //
 // # Flow control
 //

@@ -40,7 +40,7 @@ func stillOn(t testing.TB, tr wire.Transport, cfg Config) *Comm {
 	cfg.fill()
 	d := newDriver(&cfg)
 	c := &Comm{drv: d, cfg: cfg, caps: tr.Caps(), rank: tr.Rank(), size: tr.Size()}
-	require.NoError(t, c.prepare(true))
+	require.NoError(t, c.setUp(true))
 	d.add(c)
 	return c
 }

@@ -19,7 +19,7 @@ var (
 	ErrClosed = errors.New("communicator is closed")
 	// ErrBusy: another goroutine is inside Bcast or Barrier, or is about to start an operation, so
 	// that the order of the two calls is undefined. To overlap operations, start them one after the
-	// other.
+	// other. Also, a prepared operation has been started, and its outcome has not been taken.
 	ErrBusy = errors.New("another goroutine is inside a collective call of this communicator")
 	// ErrInput: an argument or a field of Config is out of range, or a context is nil. The call has
 	// done nothing and may be made again. If other ranks wait for the call and it is not made

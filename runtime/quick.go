@@ -22,18 +22,14 @@ const (
 )
 
 // quick tries to run a whole operation at once, and reports whether it has.
-func (c *Comm) quick(ctx context.Context, k kind, mem *core.Buffers, root int, f form) bool {
-	last := c.plans.last(k, mem.Block, root)
-	if last.plan == nil || last.bytes != mem.Block || last.root != root || last.form != f {
-		return false
-	}
-	p, looks, yields := last.plan.Plan, quickAlone, 0
+func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers) bool {
+	p, looks, yields := by.Plan, quickAlone, 0
 	q := c.core.Quick(p, mem.Block)
 	if q == nil || !c.idle() || ctx.Err() != nil {
 		return false
 	}
 	if c.drv.wait.Crowded() {
-		if looks = quickCrowded; k == barrier {
+		if looks = quickCrowded; p.Chunks == 0 {
 			looks = 1
 		}
 		if c.drv.calls == 0 { // no call of another communicator waits for the lock

@@ -26,13 +26,13 @@ type Request struct {
 	mem  core.Buffers
 	seq  uint64 // number of the operation
 
-	counts core.Counts // the counts that mem points to, if blocks have lengths of their own
-	single [2]int      // the counts of buffers with a single block
+	lengths lengths // the counts that mem points to, unless a Prepared has them
 
 	next  *Request // in the queue
 	guard *guard   // of ctx; nil if ctx never ends or the call itself waits
 
 	ended bool
+	known bool          // the caller knows err: by Wait, Test or Call.Ended
 	err   error         // of the operation, after it has ended
 	done  chan struct{} // made on the first call of Done
 	tell  func(error)   // Call.Ended
@@ -54,7 +54,8 @@ func (c *Comm) StartBcast(ctx context.Context, buf []byte, root int) (*Request, 
 	if err := c.validRoot(root); err != nil {
 		return nil, c.refuse(err)
 	}
-	return c.startRequest(&Request{comm: c}, ctx, bcast, core.InPlace(buf), root, form{})
+	mem := core.InPlace(buf)
+	return c.startRequest(&Request{comm: c}, ctx, bcast, &mem, root, form{})
 }
 
 // StartBarrier starts the barrier of [Comm.Barrier]: the request ends when every rank has started
@@ -63,17 +64,29 @@ func (c *Comm) StartBarrier(ctx context.Context) (*Request, error) {
 	if ctx == nil {
 		return nil, c.refuse(noContext("barrier"))
 	}
-	return c.startRequest(&Request{comm: c}, ctx, barrier, core.Buffers{}, 0, form{})
+	return c.startRequest(&Request{comm: c}, ctx, barrier, &core.Buffers{}, 0, form{})
 }
 
-func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Buffers, root int, f form) (*Request, error) {
+func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem *core.Buffers, root int, f form) (*Request, error) {
 	if !c.occupy() {
 		return nil, ErrBusy
 	}
 	defer c.vacate()
-	d := c.drv
-	if err := c.prepareRequest(r, ctx, k, &mem, root, f); err != nil {
+	p, err := c.planOf(k, mem, root, f)
+	if err != nil {
 		return nil, err
+	}
+	if err := c.launch(r, ctx, p, mem); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// launch starts an operation under p as r. The caller holds the lock.
+func (c *Comm) launch(r *Request, ctx context.Context, p *plan, mem *core.Buffers) error {
+	d := c.drv
+	if err := c.ready(r, ctx, p, mem); err != nil {
+		return err
 	}
 	if r.guard = c.guards.guardOf(c, ctx); r.guard != nil {
 		r.guard.open++
@@ -87,7 +100,7 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem core.Bu
 	if d.parking.parked {
 		d.tr.Wake() // the goroutine that parks next takes the request's timers into account
 	}
-	return r, nil
+	return nil
 }
 
 // Wait waits until the operation has ended and returns its error: nil, or an error that names the
@@ -105,8 +118,7 @@ func (r *Request) Wait(ctx context.Context) error {
 	c.drv.mu.Lock()
 	defer c.drv.mu.Unlock()
 	if r.ended {
-		c.raise(r.err)
-		return r.err
+		return r.outcome()
 	}
 	c.enter()
 	err := c.await(ctx, r)
@@ -115,10 +127,16 @@ func (r *Request) Wait(ctx context.Context) error {
 	}
 	c.leave()
 	if r.ended {
-		c.raise(r.err)
-		return r.err
+		return r.outcome()
 	}
 	return &OpError{Op: r.plan.Name, Rank: c.rank, Epoch: c.cfg.Epoch, Seq: r.seq, Err: fmt.Errorf("wait: %w", c.withLate(r, err))}
+}
+
+// outcome returns the error of the operation, which has ended.
+func (r *Request) outcome() error {
+	r.known = true
+	r.comm.raise(r.err)
+	return r.err
 }
 
 // withLate returns err, by which a wait for r ends. If a rank has said that it has not entered the
@@ -139,8 +157,10 @@ func (r *Request) Test() (ended bool, err error) {
 	if !r.ended && c.drv.parking.driving == 0 && !c.closing {
 		c.drv.poll()
 	}
-	c.raise(r.err)
-	return r.ended, r.err
+	if !r.ended {
+		return false, nil
+	}
+	return true, r.outcome()
 }
 
 // Done returns a channel that is closed when the operation has ended; Wait then returns at once.
@@ -165,7 +185,7 @@ func (r *Request) failed(c *Comm) error { return c.core.Err() }
 
 // end records the outcome and returns the buffer to the caller.
 func (r *Request) end(err error) {
-	r.ended, r.err, r.mem, r.counts, r.ctx = true, err, core.Buffers{}, core.Counts{}, nil
+	r.ended, r.err, r.mem, r.lengths, r.ctx = true, err, core.Buffers{}, lengths{}, nil
 	if r.done != nil {
 		close(r.done)
 	}
@@ -173,35 +193,21 @@ func (r *Request) end(err error) {
 		r.guard.open--
 	}
 	if r.tell != nil {
+		r.known = true
 		r.tell(err)
 	}
 }
 
-// prepareRequest fills in r, or returns why the request cannot be started.
-func (c *Comm) prepareRequest(r *Request, ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
+// ready fills in r to run under p, unless c has failed or ctx has ended.
+func (c *Comm) ready(r *Request, ctx context.Context, p *plan, mem *core.Buffers) error {
 	if err := c.core.Err(); err != nil {
 		return err
 	}
-	n := mem.Block
-	if f.counted && !f.shared {
-		n = 0
-	}
-	p, err := c.planFor(k, n, root, f)
-	if err == nil && f.counted && !f.shared {
-		err = c.fitsFrames(c.plans.row(k), mem.Block, p.Chunks)
-	}
-	if err != nil {
-		return c.refuseInside(err)
-	}
-	return c.prepareUnder(r, ctx, p, mem)
-}
-
-// prepareUnder fills in r to run under p, unless ctx has ended.
-func (c *Comm) prepareUnder(r *Request, ctx context.Context, p *plan, mem *core.Buffers) error {
 	if ctx.Err() != nil {
 		return c.belated(ctx, p.Name)
 	}
 	r.ctx, r.plan, r.mem = ctx, p, *mem
+	r.ended, r.known, r.err, r.done, r.guard = false, false, nil, nil, nil
 	return nil
 }
 

@@ -249,7 +249,7 @@ func (c *Comm) register(ranks []int, out outcome, own casting) (*Comm, error) {
 	}
 	child.cfg.Epoch = out.epoch
 	if !slices.IsSorted(ranks) || len(ranks) < c.size {
-		child.cfg.Algorithms = c.cfg.Algorithms.withoutHosts()
+		child.cfg.Algorithms, child.cfg.Prepare = c.cfg.Algorithms.withoutHosts(), nil
 		if c.cfg.Network != nil {
 			child.cfg.Network, child.cfg.Rules = nil, c.cfg.elsewhere
 		}
@@ -261,7 +261,7 @@ func (c *Comm) register(ranks []int, out outcome, own casting) (*Comm, error) {
 		}
 		child.window = w
 	}
-	if err := child.prepare(spreads(all, child.caps, d.tr.Size(), len(ranks), own.apart)); err != nil {
+	if err := child.setUp(spreads(all, child.caps, d.tr.Size(), len(ranks), own.apart)); err != nil {
 		d.windows.close(child.window)
 		return nil, err
 	}

@@ -20,6 +20,14 @@ type Counts struct {
 	Shared  bool  // every rank knows the lengths of all blocks, since it holds or wants all
 }
 
+// all returns the lengths of all blocks, if they are Shared.
+func (c *Counts) all() []int {
+	if len(c.In) > len(c.Out) {
+		return c.In
+	}
+	return c.Out
+}
+
 // key returns the number that stands for the lengths of the blocks in an operation's fingerprint.
 func (b *Buffers) key() int {
 	c := b.Counts
@@ -29,12 +37,8 @@ func (b *Buffers) key() int {
 	case !c.Shared:
 		return 0
 	}
-	all := c.Out
-	if len(c.In) > len(all) {
-		all = c.In
-	}
 	h := uint64(14695981039346656037)
-	for _, n := range all {
+	for _, n := range c.all() {
 		h = (h ^ uint64(n)) * 1099511628211
 		h ^= h >> 29
 	}

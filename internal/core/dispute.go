@@ -126,6 +126,10 @@ func (f *failure) propose(about int, text string) {
 	f.put(judge, fr)
 }
 
+// Differ fails this core and those of all ranks with a mismatch about a rank, in the given words.
+// This core has failed when Err says so: soon, or after a second or Config.Stall at the latest.
+func (c *Core) Differ(about int, words string) { c.fate.propose(about, words) }
+
 // decide fails the core with a mismatch and tells all ranks, which then have the same text.
 func (f *failure) decide(about int, text string) {
 	if f.err == nil {

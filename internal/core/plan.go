@@ -116,7 +116,18 @@ func (p *Plan) Words(n int) string {
 	return p.wordsOf("")
 }
 
-// wordsOf is words with a given description of the lengths.
+// Describe describes an operation with the given buffers, and everything that ranks must agree on.
+func (p *Plan) Describe(b *Buffers) string {
+	c := b.Counts
+	if c == nil || !c.Shared {
+		return p.Words(b.Block)
+	}
+	var blocks items
+	blocks.space(c.all(), c.Element)
+	return p.wordsOf(" of blocks of " + lengthWords(blocks.at, max(1, c.Element)))
+}
+
+// wordsOf is Words with a given description of the lengths.
 func (p *Plan) wordsOf(lengths string) string {
 	var b strings.Builder
 	h := &p.header
