@@ -39,7 +39,7 @@ func BcastBytes(ctx context.Context, comm *Comm, buf []byte, root int) ([]byte, 
 // n is the length of dst. n is the same at all ranks. At the root src has n elements for every
 // rank. At the other ranks it is nil.
 func Scatter[T any](ctx context.Context, comm *Comm, dst, src []T, root int) error {
-	return move(ctx, comm, "Scatter", &scatter, dst, src, root)
+	return blocks(ctx, comm, "Scatter", &scatter, dst, src, root).do()
 }
 
 // Gather collects src of every rank in dst of rank root: src of rank r becomes the elements r·n …
@@ -48,7 +48,7 @@ func Scatter[T any](ctx context.Context, comm *Comm, dst, src []T, root int) err
 //
 // src of the root may be its own block in dst.
 func Gather[T any](ctx context.Context, comm *Comm, dst, src []T, root int) error {
-	return move(ctx, comm, "Gather", &gather, dst, src, root)
+	return blocks(ctx, comm, "Gather", &gather, dst, src, root).do()
 }
 
 // Allgather collects src of every rank in dst of every rank: src of rank r becomes the elements r·n
@@ -57,41 +57,41 @@ func Gather[T any](ctx context.Context, comm *Comm, dst, src []T, root int) erro
 //
 // src may be this rank's own block in dst.
 func Allgather[T any](ctx context.Context, comm *Comm, dst, src []T) error {
-	return move(ctx, comm, "Allgather", &allgather, dst, src, 0)
+	return blocks(ctx, comm, "Allgather", &allgather, dst, src, 0).do()
 }
 
 // Alltoall sends a block of every rank to every rank: block d of src at rank s becomes block s of
 // dst at rank d. With P ranks and blocks of n elements, block i is the elements i·n … i·n+n-1, and
 // dst and src have P·n elements each. n is the same at all ranks. dst and src must not overlap.
 func Alltoall[T any](ctx context.Context, comm *Comm, dst, src []T) error {
-	return move(ctx, comm, "Alltoall", &alltoall, dst, src, 0)
+	return blocks(ctx, comm, "Alltoall", &alltoall, dst, src, 0).do()
 }
 
 // Scatterv is [Scatter] with blocks of different lengths: rank r gets counts[r] elements of src.
 // They follow the blocks of the ranks before it. The root passes counts. At the other ranks counts
 // is nil, or has the length of dst at their own place.
 func Scatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, root int) error {
-	return moveCounted(ctx, comm, "Scatterv", &scatter, dst, nil, src, counts, root)
+	return counted(ctx, comm, "Scatterv", &scatter, dst, nil, src, counts, root).do()
 }
 
 // Gatherv is [Gather] with blocks of different lengths: src of rank r has counts[r] elements. In
 // dst of the root they follow the blocks of the ranks before it. The root passes counts. At the
 // other ranks counts is nil, or has the length of src at their own place.
 func Gatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T, root int) error {
-	return moveCounted(ctx, comm, "Gatherv", &gather, dst, counts, src, nil, root)
+	return counted(ctx, comm, "Gatherv", &gather, dst, counts, src, nil, root).do()
 }
 
 // Allgatherv is [Allgather] with blocks of different lengths: src of rank r has counts[r] elements.
 // In dst they follow the blocks of the ranks before it. All ranks pass the same counts.
 func Allgatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T) error {
-	return moveCounted(ctx, comm, "Allgatherv", &allgather, dst, counts, src, nil, 0)
+	return counted(ctx, comm, "Allgatherv", &allgather, dst, counts, src, nil, 0).do()
 }
 
 // Alltoallv is [Alltoall] with blocks of different lengths: this rank sends srcCounts[r] elements
 // of src to rank r and gets dstCounts[r] elements from it. Blocks lie in the order of ranks,
 // without gaps. srcCounts[d] of rank s must be dstCounts[s] of rank d.
 func Alltoallv[T any](ctx context.Context, comm *Comm, dst []T, dstCounts []int, src []T, srcCounts []int) error {
-	return moveCounted(ctx, comm, "Alltoallv", &alltoall, dst, dstCounts, src, srcCounts, 0)
+	return counted(ctx, comm, "Alltoallv", &alltoall, dst, dstCounts, src, srcCounts, 0).do()
 }
 
 // Barrier returns when every rank has called it.
@@ -102,13 +102,14 @@ func Barrier(ctx context.Context, comm *Comm) error {
 	return comm.ended("Barrier", comm.under.Barrier(ctx))
 }
 
-// These are the rows of the collectives that move elements.
+// These are the rows of the collectives that fold nothing.
 var (
 	bcast     = rowOf("bcast")
 	scatter   = rowOf("scatter")
 	gather    = rowOf("gather")
 	allgather = rowOf("allgather")
 	alltoall  = rowOf("alltoall")
+	barrier   = rowOf("barrier")
 )
 
 func rowOf(name string) ir.Collective {
@@ -116,46 +117,75 @@ func rowOf(name string) ir.Collective {
 	return row
 }
 
-// move performs the collective of a row. fn is the name of the calling function.
-func move[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, root int) error {
-	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
-		return err
-	}
-	return comm.ended(fn, comm.under.Do(ctx, callOf(fn, row, dst, src, root)))
+// call is a call of a collective whose arguments are checked.
+type call struct {
+	ctx  context.Context
+	comm *Comm
+	of   runtime.Call
+	err  error // why the arguments are refused
 }
 
-// startMove starts the collective of a row. fn is the name of the calling function.
-func startMove[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, root int) (*Request, error) {
-	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
-		return nil, err
+// do performs the collective.
+func (c call) do() error {
+	if c.err != nil {
+		return c.err
 	}
-	return comm.start(ctx, callOf(fn, row, dst, src, root))
+	return c.comm.ended(c.of.Name, c.comm.under.Do(c.ctx, c.of))
 }
 
-// moveCounted performs the collective of a row with blocks of different lengths. fn is the name of
-// the calling function.
-func moveCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) error {
-	call, err := countedCall(ctx, comm, fn, row, dst, dstCounts, src, srcCounts, root)
+// start starts the collective.
+func (c call) start() (*Request, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	under, err := c.comm.under.Start(c.ctx, c.of)
+	return c.comm.started(c.of.Name, under, err)
+}
+
+// prepare prepares the collective.
+func (c call) prepare() (*Prepared, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	under, err := c.comm.under.Prepare(c.ctx, c.of)
 	if err != nil {
-		return err
+		return nil, c.comm.ended(c.of.Name, err)
 	}
-	return comm.ended(call.Name, comm.under.Do(ctx, call))
+	return &Prepared{c.comm, under, c.of.Name}, nil
 }
 
-// startCounted starts the operation that moveCounted performs.
-func startCounted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) (*Request, error) {
-	call, err := countedCall(ctx, comm, fn, row, dst, dstCounts, src, srcCounts, root)
-	if err != nil {
-		return nil, err
+// nothing returns the call of a barrier. fn is the name of the calling function, here and below.
+func nothing(ctx context.Context, comm *Comm, fn string) call {
+	if err := checkCall[byte](ctx, comm, fn, 0); err != nil {
+		return call{err: err}
 	}
-	return comm.start(ctx, call)
+	return call{ctx: ctx, comm: comm, of: callOf[byte](fn, &barrier, nil, nil, 0)}
 }
 
-// countedCall checks the arguments of a collective with blocks of different lengths, and returns
-// the call.
-func countedCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) (runtime.Call, error) {
+// whole returns the call of a broadcast.
+func whole[T any](ctx context.Context, comm *Comm, fn string, buf []T, root int) call {
 	if err := checkCall[T](ctx, comm, fn, root); err != nil {
-		return runtime.Call{}, err
+		return call{err: err}
+	}
+	of := callOf(fn, &bcast, buf, nil, root)
+	if comm.under.Rank() == root {
+		of.Src = of.Dst
+	}
+	return call{ctx: ctx, comm: comm, of: of}
+}
+
+// blocks returns the call of a row with blocks of one length.
+func blocks[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, root int) call {
+	if err := checkBlocks(ctx, comm, fn, row, dst, src, root); err != nil {
+		return call{err: err}
+	}
+	return call{ctx: ctx, comm: comm, of: callOf(fn, row, dst, src, root)}
+}
+
+// counted returns the call of a row with blocks of different lengths.
+func counted[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst []T, dstCounts []int, src []T, srcCounts []int, root int) call {
+	if err := checkCall[T](ctx, comm, fn, root); err != nil {
+		return call{err: err}
 	}
 	if row.Rooted && comm.under.Rank() != root {
 		counts, own := dstCounts, len(src)
@@ -163,14 +193,14 @@ func countedCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Coll
 			counts, own = srcCounts, len(dst)
 		}
 		if rank, size := comm.under.Rank(), comm.under.Size(); counts != nil && (len(counts) != size || counts[rank] != own) {
-			return runtime.Call{}, comm.wrong(fn, "counts is %v, want %d of them with %d, the length of this rank's block, at place %d, or nil: only the root, rank %d, needs them",
-				counts[:min(len(counts), maxNamed)], size, own, rank, root)
+			return call{err: comm.wrong(fn, "counts is %v, want %d of them with %d, the length of this rank's block, at place %d, or nil: only the root, rank %d, needs them",
+				counts[:min(len(counts), maxNamed)], size, own, rank, root)}
 		}
 		dstCounts, srcCounts = nil, nil
 	}
-	call := callOf(fn, row, dst, src, root)
-	call.Counted, call.DstCounts, call.SrcCounts = true, dstCounts, srcCounts
-	return call, nil
+	of := callOf(fn, row, dst, src, root)
+	of.Counted, of.DstCounts, of.SrcCounts = true, dstCounts, srcCounts
+	return call{ctx: ctx, comm: comm, of: of}
 }
 
 // maxNamed is the largest number of counts that an error names.
@@ -243,12 +273,6 @@ type Request struct {
 	under *runtime.Request
 }
 
-// start starts a call.
-func (c *Comm) start(ctx context.Context, call runtime.Call) (*Request, error) {
-	under, err := c.under.Start(ctx, call)
-	return c.started(call.Name, under, err)
-}
-
 // started turns the results of package runtime's Start functions into those of this package. fn is
 // the name of the calling function.
 func (c *Comm) started(fn string, under *runtime.Request, err error) (*Request, error) {
@@ -284,64 +308,53 @@ func (r *Request) Done() <-chan struct{} { return r.under.Done() }
 // ctx governs the operation, even if no goroutine waits for it: if it ends first, the communicator
 // fails at every rank. The context of [Request.Wait] ends only the waiting.
 func StartBcast[T any](ctx context.Context, comm *Comm, buf []T, root int) (*Request, error) {
-	if err := checkCall[T](ctx, comm, "StartBcast", root); err != nil {
-		return nil, err
-	}
-	call := callOf("StartBcast", &bcast, buf, nil, root)
-	if comm.under.Rank() == root {
-		call.Src = call.Dst
-	}
-	return comm.start(ctx, call)
+	return whole(ctx, comm, "StartBcast", buf, root).start()
 }
 
 // StartScatter starts a [Scatter]; see [StartBcast].
 func StartScatter[T any](ctx context.Context, comm *Comm, dst, src []T, root int) (*Request, error) {
-	return startMove(ctx, comm, "StartScatter", &scatter, dst, src, root)
+	return blocks(ctx, comm, "StartScatter", &scatter, dst, src, root).start()
 }
 
 // StartGather starts a [Gather]; see [StartBcast].
 func StartGather[T any](ctx context.Context, comm *Comm, dst, src []T, root int) (*Request, error) {
-	return startMove(ctx, comm, "StartGather", &gather, dst, src, root)
+	return blocks(ctx, comm, "StartGather", &gather, dst, src, root).start()
 }
 
 // StartAllgather starts an [Allgather]; see [StartBcast].
 func StartAllgather[T any](ctx context.Context, comm *Comm, dst, src []T) (*Request, error) {
-	return startMove(ctx, comm, "StartAllgather", &allgather, dst, src, 0)
+	return blocks(ctx, comm, "StartAllgather", &allgather, dst, src, 0).start()
 }
 
 // StartAlltoall starts an [Alltoall]; see [StartBcast].
 func StartAlltoall[T any](ctx context.Context, comm *Comm, dst, src []T) (*Request, error) {
-	return startMove(ctx, comm, "StartAlltoall", &alltoall, dst, src, 0)
+	return blocks(ctx, comm, "StartAlltoall", &alltoall, dst, src, 0).start()
 }
 
 // StartScatterv starts a [Scatterv]; see [StartBcast]. counts belongs to the communicator, too.
 func StartScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, root int) (*Request, error) {
-	return startCounted(ctx, comm, "StartScatterv", &scatter, dst, nil, src, counts, root)
+	return counted(ctx, comm, "StartScatterv", &scatter, dst, nil, src, counts, root).start()
 }
 
 // StartGatherv starts a [Gatherv]; see [StartBcast]. counts belongs to the communicator, too.
 func StartGatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T, root int) (*Request, error) {
-	return startCounted(ctx, comm, "StartGatherv", &gather, dst, counts, src, nil, root)
+	return counted(ctx, comm, "StartGatherv", &gather, dst, counts, src, nil, root).start()
 }
 
 // StartAllgatherv starts an [Allgatherv]; see [StartBcast]. counts belongs to the communicator,
 // too.
 func StartAllgatherv[T any](ctx context.Context, comm *Comm, dst []T, counts []int, src []T) (*Request, error) {
-	return startCounted(ctx, comm, "StartAllgatherv", &allgather, dst, counts, src, nil, 0)
+	return counted(ctx, comm, "StartAllgatherv", &allgather, dst, counts, src, nil, 0).start()
 }
 
 // StartAlltoallv starts an [Alltoallv]; see [StartBcast]. The counts belong to the communicator,
 // too.
 func StartAlltoallv[T any](ctx context.Context, comm *Comm, dst []T, dstCounts []int, src []T, srcCounts []int) (*Request, error) {
-	return startCounted(ctx, comm, "StartAlltoallv", &alltoall, dst, dstCounts, src, srcCounts, 0)
+	return counted(ctx, comm, "StartAlltoallv", &alltoall, dst, dstCounts, src, srcCounts, 0).start()
 }
 
 // StartBarrier starts a [Barrier]; see [StartBcast]. The request ends when every rank has started
 // or called the barrier.
 func StartBarrier(ctx context.Context, comm *Comm) (*Request, error) {
-	if err := checkCall[byte](ctx, comm, "StartBarrier", 0); err != nil {
-		return nil, err
-	}
-	under, err := comm.under.StartBarrier(ctx)
-	return comm.started("StartBarrier", under, err)
+	return nothing(ctx, comm, "StartBarrier").start()
 }

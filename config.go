@@ -50,6 +50,12 @@ type Config struct {
 	// the order in which messages arrive.
 	Reproducible bool
 
+	// Prepare names operations whose schedules are compiled when the communicator is made, so that
+	// their first call takes no longer than later ones. Ranks need not name the same. A wrong one is
+	// ErrInput. Communicators made by Dup compile them, too. Those made by Split and Shrink do not.
+	// Functions such as PrepareAllreduce prepare a call with its buffers.
+	Prepare []Shape
+
 	Delay     DelayPolicy   // when the root of a broadcast by multicast starts; default DelayNone
 	RootDelay time.Duration // the duration of DelayFixed; default 0
 
@@ -92,6 +98,16 @@ type Config struct {
 
 	Waiting Waiting // how callers wait
 	Observe Observe // receives the communicator's events; none by default
+}
+
+// Shape is what the schedule of an operation depends on, besides the communicator: an Allreduce of
+// eight float64 is {Collective: "allreduce", Bytes: 64}.
+type Shape struct {
+	Collective string // such as "allreduce", "reduce-scatter" or "bcast"
+	Bytes      int    // the length of a block in bytes; with Counted, of the longest
+	Root       int    // 0 for a collective that has none
+	Ordered    bool   // the operation that folds does not commute
+	Counted    bool   // blocks have different lengths, as for Gatherv
 }
 
 // Algorithm names an algorithm of package schedule, such as "bcast/binomial", and its parameters. A
@@ -172,6 +188,9 @@ func (cfg *Config) below() runtime.Config {
 		PublishWindow: cfg.PublishWindow, PublishBytes: cfg.PublishBytes, MaxMessage: cfg.MaxMessage,
 		JoinTimeout: cfg.JoinTimeout, Epoch: cfg.Epoch, Clock: cfg.Clock,
 		Waiting: runtime.Waiting(cfg.Waiting), Observe: runtime.Observe(cfg.Observe),
+	}
+	for _, s := range cfg.Prepare {
+		b.Prepare = append(b.Prepare, runtime.Shape(s))
 	}
 	if len(cfg.Algorithms) > 0 {
 		b.Algorithms = make(runtime.Algorithms, len(cfg.Algorithms))

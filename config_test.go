@@ -22,6 +22,7 @@ func TestConfigIsHandedDown(t *testing.T) {
 	cfg := Config{
 		Transport: transports[0], Rules: selection.Builtin(), Network: new(network.Network), Clock: clock.System{},
 		Observe: Observe{Log: slog.Default(), Trace: func(runtime.Event) {}},
+		Prepare: []Shape{{Collective: "gather", Bytes: 5, Root: 6, Ordered: true, Counted: true}},
 	}
 	next := int64(1) // each number differs
 	var fill func(v reflect.Value)
@@ -53,6 +54,8 @@ func TestConfigIsHandedDown(t *testing.T) {
 		switch name {
 		case "Observe":
 			require.False(t, f.FieldByName("Log").IsZero() || f.FieldByName("Trace").IsZero())
+		case "Prepare":
+			require.Equal(t, []runtime.Shape{runtime.Shape(cfg.Prepare[0])}, f.Interface())
 		default:
 			require.Equal(t, above.Field(i).Convert(f.Type()).Interface(), f.Interface(), name)
 		}

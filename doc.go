@@ -145,6 +145,22 @@
 //
 // [Comm.Split] and [Comm.Dup] make communicators with independent operations.
 //
+// # The same operation many times
+//
+// [PrepareBcast], [PrepareAllreduce] and so on check a call once, compare it at all ranks, and
+// compile its schedule. The result is a [Prepared]. Each start runs the operation on the same
+// buffers, looks nothing up and allocates nothing:
+//
+//	sum, err := schedgen.PrepareAllreduce(ctx, comm, buf, schedgen.Sum) // at all ranks
+//	for range steps {
+//		compute(buf)
+//		err = sum.Do(ctx) // or sum.Start(ctx), other work, sum.Wait(ctx)
+//	}
+//
+// If ranks differ in the call, all get [ErrMismatch] where they prepare it. [Config.Prepare] names
+// operations to compile when the communicator is made, so that their first call is as quick as
+// later ones.
+//
 // # Messages that nobody expects
 //
 // Any rank may send a message to all others at any time with [Comm.Publish]. They receive it with

@@ -19,7 +19,8 @@ var (
 	// ranks get ErrMismatch.
 	ErrInput = runtime.ErrInput
 	// ErrBusy: another goroutine is inside a collective of this communicator. To overlap
-	// operations, start one after the other.
+	// operations, start one after the other. Also, a prepared collective is started before Wait has
+	// returned for its last start.
 	ErrBusy = runtime.ErrBusy
 	// ErrClosed: this rank has called Close, or Shrink has made another communicator.
 	ErrClosed = runtime.ErrClosed

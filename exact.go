@@ -84,7 +84,7 @@ func allreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, fn s
 	if sizeOf[T]() == 8 {
 		op = ops[1]
 	}
-	if err := foldInPlace(ctx, comm, fn, &allreduce, own, op, 0); err != nil {
+	if err := inPlace(ctx, comm, fn, &allreduce, own, op, 0).do(); err != nil {
 		return 0, err
 	}
 	return exact.Round[T](&own[0].sum), nil
@@ -103,7 +103,7 @@ func AllreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, buf 
 	n, size, rank := len(buf), comm.under.Size(), comm.under.Rank()
 	if n*size*sizeOf[T]() <= allAtOnce {
 		rows, kept := scratch[T](comm, n*size)
-		if err := move(ctx, comm, fn, &allgather, rows, buf, 0); err != nil {
+		if err := blocks(ctx, comm, fn, &allgather, rows, buf, 0).do(); err != nil {
 			return err
 		}
 		exact.Rows(buf, rows)
@@ -116,13 +116,13 @@ func AllreduceExact[T ~float32 | ~float64](ctx context.Context, comm *Comm, buf 
 		mine[r] = n*(rank+1)/size - n*rank/size
 	}
 	rows, kept := scratch[T](comm, size*mine[rank])
-	if err := moveCounted(ctx, comm, fn, &alltoall, rows, mine, buf, counts, 0); err != nil {
+	if err := counted(ctx, comm, fn, &alltoall, rows, mine, buf, counts, 0).do(); err != nil {
 		return err
 	}
 	own := buf[n*rank/size:][:mine[rank]]
 	exact.Rows(own, rows)
 	comm.keep(kept)
-	return moveCounted(ctx, comm, fn, &allgather, buf, counts, own, nil, 0)
+	return counted(ctx, comm, fn, &allgather, buf, counts, own, nil, 0).do()
 }
 
 // allAtOnce is the number of bytes of all ranks up to which one allgather of everything is faster

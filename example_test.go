@@ -341,6 +341,35 @@ func ExampleStartAllgather() {
 	// Output: [4 9] [8 27]
 }
 
+// The ranks search the largest change of each step. The call is prepared once.
+func ExamplePrepareAllreduce() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		change := make([]float64, 1)
+		largest, err := schedgen.PrepareAllreduce(ctx, comm, change, schedgen.Max)
+		if err != nil {
+			return err
+		}
+		for step := 1; ; step++ {
+			change[0] = float64(comm.Rank()+1) / float64(step*step)
+			if err := largest.Start(ctx); err != nil {
+				return err
+			}
+			// The rank computes meanwhile.
+			if err := largest.Wait(ctx); err != nil {
+				return err
+			}
+			if change[0] > 0.1 {
+				continue
+			}
+			if comm.Rank() == 0 {
+				fmt.Printf("%d steps, then the largest change is %.2f\n", step, change[0])
+			}
+			return nil
+		}
+	})
+	// Output: 6 steps, then the largest change is 0.08
+}
+
 // Each rank says whether it is ready to commit. The second call of Agree fixes the result of the
 // first one at all ranks. Without it, a rank could commit and die, and the others could abort.
 func ExampleComm_Agree() {

@@ -11,120 +11,112 @@ import (
 // Reduce folds buf of all ranks with op, element by element, and puts the result into buf of rank
 // root. The other ranks' buf is only read. buf has the same length at all ranks.
 func Reduce[T any](ctx context.Context, comm *Comm, buf []T, op Op, root int) error {
-	return foldInPlace(ctx, comm, "Reduce", &reduce, buf, op, root)
+	return inPlace(ctx, comm, "Reduce", &reduce, buf, op, root).do()
 }
 
 // ReduceTo is [Reduce] with the result in dst of the root. dst has the length of src. At other
 // ranks dst is nil.
 func ReduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op, root int) error {
-	return foldTo(ctx, comm, "ReduceTo", &reduce, dst, src, op, root)
+	return fromTo(ctx, comm, "ReduceTo", &reduce, dst, src, op, root).do()
 }
 
 // Allreduce folds buf of all ranks with op, element by element, and puts the result into buf of
 // every rank. buf has the same length at all ranks. All ranks get the same bits.
 func Allreduce[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
-	return foldInPlace(ctx, comm, "Allreduce", &allreduce, buf, op, 0)
+	return inPlace(ctx, comm, "Allreduce", &allreduce, buf, op, 0).do()
 }
 
 // AllreduceTo is [Allreduce] with the result in dst, which has the length of src. If dst and src
 // are the same slice, it is Allreduce.
 func AllreduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
-	return foldTo(ctx, comm, "AllreduceTo", &allreduce, dst, src, op, 0)
+	return fromTo(ctx, comm, "AllreduceTo", &allreduce, dst, src, op, 0).do()
 }
 
 // ReduceScatter folds src of all ranks with op, element by element, and gives every rank its block
 // of the result: rank r gets elements r·n … r·n+n-1 in dst, where n is the length of dst. With P
 // ranks src has P·n elements. n is the same at all ranks.
 func ReduceScatter[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
-	return foldTo(ctx, comm, "ReduceScatter", &reduceScatter, dst, src, op, 0)
+	return fromTo(ctx, comm, "ReduceScatter", &reduceScatter, dst, src, op, 0).do()
 }
 
 // ReduceScatterv is [ReduceScatter] with blocks of different lengths: rank r gets counts[r]
 // elements of the result. They follow the blocks of the ranks before it. All ranks pass the same
 // counts.
 func ReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, op Op) error {
-	call, err := scattervCall(ctx, comm, "ReduceScatterv", dst, src, counts, op)
-	if err != nil {
-		return err
-	}
-	return comm.ended(call.Name, comm.under.Do(ctx, call))
+	return scattered(ctx, comm, "ReduceScatterv", dst, src, counts, op).do()
 }
 
 // Scan folds buf of the ranks 0 … r with op, element by element, and puts the result into buf of
 // rank r, for every r. buf has the same length at all ranks.
 func Scan[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
-	return foldInPlace(ctx, comm, "Scan", &scan, buf, op, 0)
+	return inPlace(ctx, comm, "Scan", &scan, buf, op, 0).do()
 }
 
 // ScanTo is [Scan] with the result in dst, which has the length of src.
 func ScanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
-	return foldTo(ctx, comm, "ScanTo", &scan, dst, src, op, 0)
+	return fromTo(ctx, comm, "ScanTo", &scan, dst, src, op, 0).do()
 }
 
 // Exscan folds buf of the ranks 0 … r-1 with op, element by element, and puts the result into buf
 // of rank r, for every r but 0. Rank 0 keeps its buf. buf has the same length at all ranks.
 func Exscan[T any](ctx context.Context, comm *Comm, buf []T, op Op) error {
-	return foldInPlace(ctx, comm, "Exscan", &exscan, buf, op, 0)
+	return inPlace(ctx, comm, "Exscan", &exscan, buf, op, 0).do()
 }
 
 // ExscanTo is [Exscan] with the result in dst, which has the length of src. Rank 0 keeps its dst.
 func ExscanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) error {
-	return foldTo(ctx, comm, "ExscanTo", &exscan, dst, src, op, 0)
+	return fromTo(ctx, comm, "ExscanTo", &exscan, dst, src, op, 0).do()
 }
 
 // StartReduce starts a [Reduce]; see [StartBcast].
 func StartReduce[T any](ctx context.Context, comm *Comm, buf []T, op Op, root int) (*Request, error) {
-	return startInPlace(ctx, comm, "StartReduce", &reduce, buf, op, root)
+	return inPlace(ctx, comm, "StartReduce", &reduce, buf, op, root).start()
 }
 
 // StartReduceTo starts a [ReduceTo]; see [StartBcast].
 func StartReduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op, root int) (*Request, error) {
-	return startTo(ctx, comm, "StartReduceTo", &reduce, dst, src, op, root)
+	return fromTo(ctx, comm, "StartReduceTo", &reduce, dst, src, op, root).start()
 }
 
 // StartAllreduce starts an [Allreduce]; see [StartBcast].
 func StartAllreduce[T any](ctx context.Context, comm *Comm, buf []T, op Op) (*Request, error) {
-	return startInPlace(ctx, comm, "StartAllreduce", &allreduce, buf, op, 0)
+	return inPlace(ctx, comm, "StartAllreduce", &allreduce, buf, op, 0).start()
 }
 
 // StartAllreduceTo starts an [AllreduceTo]; see [StartBcast].
 func StartAllreduceTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) (*Request, error) {
-	return startTo(ctx, comm, "StartAllreduceTo", &allreduce, dst, src, op, 0)
+	return fromTo(ctx, comm, "StartAllreduceTo", &allreduce, dst, src, op, 0).start()
 }
 
 // StartReduceScatter starts a [ReduceScatter]; see [StartBcast].
 func StartReduceScatter[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) (*Request, error) {
-	return startTo(ctx, comm, "StartReduceScatter", &reduceScatter, dst, src, op, 0)
+	return fromTo(ctx, comm, "StartReduceScatter", &reduceScatter, dst, src, op, 0).start()
 }
 
 // StartReduceScatterv starts a [ReduceScatterv]; see [StartBcast]. counts belongs to the
 // communicator, too.
 func StartReduceScatterv[T any](ctx context.Context, comm *Comm, dst, src []T, counts []int, op Op) (*Request, error) {
-	call, err := scattervCall(ctx, comm, "StartReduceScatterv", dst, src, counts, op)
-	if err != nil {
-		return nil, err
-	}
-	return comm.start(ctx, call)
+	return scattered(ctx, comm, "StartReduceScatterv", dst, src, counts, op).start()
 }
 
 // StartScan starts a [Scan]; see [StartBcast].
 func StartScan[T any](ctx context.Context, comm *Comm, buf []T, op Op) (*Request, error) {
-	return startInPlace(ctx, comm, "StartScan", &scan, buf, op, 0)
+	return inPlace(ctx, comm, "StartScan", &scan, buf, op, 0).start()
 }
 
 // StartScanTo starts a [ScanTo]; see [StartBcast].
 func StartScanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) (*Request, error) {
-	return startTo(ctx, comm, "StartScanTo", &scan, dst, src, op, 0)
+	return fromTo(ctx, comm, "StartScanTo", &scan, dst, src, op, 0).start()
 }
 
 // StartExscan starts an [Exscan]; see [StartBcast].
 func StartExscan[T any](ctx context.Context, comm *Comm, buf []T, op Op) (*Request, error) {
-	return startInPlace(ctx, comm, "StartExscan", &exscan, buf, op, 0)
+	return inPlace(ctx, comm, "StartExscan", &exscan, buf, op, 0).start()
 }
 
 // StartExscanTo starts an [ExscanTo]; see [StartBcast].
 func StartExscanTo[T any](ctx context.Context, comm *Comm, dst, src []T, op Op) (*Request, error) {
-	return startTo(ctx, comm, "StartExscanTo", &exscan, dst, src, op, 0)
+	return fromTo(ctx, comm, "StartExscanTo", &exscan, dst, src, op, 0).start()
 }
 
 // These are the rows of the collectives that fold.
@@ -136,57 +128,25 @@ var (
 	exscan        = rowOf("exscan")
 )
 
-func foldInPlace[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) error {
-	call, err := inPlaceCall(ctx, comm, fn, row, buf, op, root)
-	if err != nil {
-		return err
+// inPlace returns the call of a row with one block, which holds this rank's contribution and, if the
+// rank gets one, its result. fn is the name of the calling function, here and below.
+func inPlace[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) call {
+	c := folding[T](ctx, comm, fn, row, op, root)
+	if c.err != nil {
+		return c
 	}
-	return comm.ended(call.Name, comm.under.Do(ctx, call))
-}
-
-func startInPlace[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) (*Request, error) {
-	call, err := inPlaceCall(ctx, comm, fn, row, buf, op, root)
-	if err != nil {
-		return nil, err
-	}
-	return comm.start(ctx, call)
-}
-
-func foldTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, op Op, root int) error {
-	call, err := toCall(ctx, comm, fn, row, dst, src, op, root)
-	if err != nil {
-		return err
-	}
-	return comm.ended(call.Name, comm.under.Do(ctx, call))
-}
-
-func startTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, op Op, root int) (*Request, error) {
-	call, err := toCall(ctx, comm, fn, row, dst, src, op, root)
-	if err != nil {
-		return nil, err
-	}
-	return comm.start(ctx, call)
-}
-
-// inPlaceCall returns the call of a row with one block. The block holds this rank's contribution
-// and, if the rank gets one, its result.
-func inPlaceCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) (runtime.Call, error) {
-	call, err := foldCall[T](ctx, comm, fn, row, op, root)
-	if err != nil {
-		return call, err
-	}
-	call.Src = bytesOf(buf)
+	c.of.Src = bytesOf(buf)
 	if row.Wanted(comm.under.Size(), root, comm.under.Rank()).Count > 0 {
-		call.Dst = call.Src
+		c.of.Dst = c.of.Src
 	}
-	return call, nil
+	return c
 }
 
-// toCall returns the call of a row with two buffers.
-func toCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, op Op, root int) (runtime.Call, error) {
-	call, err := foldCall[T](ctx, comm, fn, row, op, root)
-	if err != nil {
-		return call, err
+// fromTo returns the call of a row with two buffers.
+func fromTo[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, dst, src []T, op Op, root int) call {
+	c := folding[T](ctx, comm, fn, row, op, root)
+	if c.err != nil {
+		return c
 	}
 	size := comm.under.Size()
 	wanted, inputs := row.Wanted(size, root, comm.under.Rank()).Count, row.Inputs(size)
@@ -203,41 +163,41 @@ func toCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collectiv
 		why = fmt.Sprintf("dst, of %d elements, and src, of %d, overlap", len(dst), len(src))
 	}
 	if why != "" {
-		return call, comm.wrong(fn, "%s", why)
+		return call{err: comm.wrong(fn, "%s", why)}
 	}
-	call.Src = bytesOf(src)
+	c.of.Src = bytesOf(src)
 	if wanted > 0 {
-		call.Dst = bytesOf(dst)
+		c.of.Dst = bytesOf(dst)
 	}
-	return call, nil
+	return c
 }
 
-// scattervCall returns the call of a reduce-scatter with blocks of different lengths.
-func scattervCall[T any](ctx context.Context, comm *Comm, fn string, dst, src []T, counts []int, op Op) (runtime.Call, error) {
-	call, err := foldCall[T](ctx, comm, fn, &reduceScatter, op, 0)
-	if err != nil {
-		return call, err
+// scattered returns the call of a reduce-scatter with blocks of different lengths.
+func scattered[T any](ctx context.Context, comm *Comm, fn string, dst, src []T, counts []int, op Op) call {
+	c := folding[T](ctx, comm, fn, &reduceScatter, op, 0)
+	if c.err != nil {
+		return c
 	}
 	rank, size := comm.under.Rank(), comm.under.Size()
 	if len(counts) != size || counts[rank] != len(dst) {
-		return call, comm.wrong(fn, "counts is %v, want %d of them with %d, the length of dst, at place %d",
-			counts[:min(len(counts), maxNamed)], size, len(dst), rank)
+		return call{err: comm.wrong(fn, "counts is %v, want %d of them with %d, the length of dst, at place %d",
+			counts[:min(len(counts), maxNamed)], size, len(dst), rank)}
 	}
 	if shares, _, _ := overlap(dst, src); shares {
-		return call, comm.wrong(fn, "dst, of %d elements, and src, of %d, overlap", len(dst), len(src))
+		return call{err: comm.wrong(fn, "dst, of %d elements, and src, of %d, overlap", len(dst), len(src))}
 	}
-	call.Dst, call.Src, call.Counted, call.SrcCounts = bytesOf(dst), bytesOf(src), true, counts
-	return call, nil
+	c.of.Dst, c.of.Src, c.of.Counted, c.of.SrcCounts = bytesOf(dst), bytesOf(src), true, counts
+	return c
 }
 
-// foldCall checks the common arguments of all calls that fold, and returns a call without buffers.
-func foldCall[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, op Op, root int) (runtime.Call, error) {
+// folding checks what all calls that fold have, and returns a call without buffers.
+func folding[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, op Op, root int) call {
 	if err := checkCall[T](ctx, comm, fn, root); err != nil {
-		return runtime.Call{}, err
+		return call{err: err}
 	}
 	f, err := foldFor[T](comm, op)
 	if err != nil {
-		return runtime.Call{}, comm.wrong(fn, "%v", err)
+		return call{err: comm.wrong(fn, "%v", err)}
 	}
-	return runtime.Call{Name: fn, Collective: row.Name, Root: root, Fold: f}, nil
+	return call{ctx: ctx, comm: comm, of: runtime.Call{Name: fn, Collective: row.Name, Root: root, Fold: f}}
 }
