@@ -32,6 +32,16 @@ func TestFuncPanics(t *testing.T) {
 			}
 			return r.Wait(ctx)
 		},
+		"counts": func(ctx context.Context, c *schedgen.Comm, buf []int, op schedgen.Op) error {
+			return schedgen.ReduceScatterv(ctx, c, buf, make([]int, 3*len(buf)), []int{len(buf), len(buf), len(buf)}, op)
+		},
+		"prepared": func(ctx context.Context, c *schedgen.Comm, buf []int, op schedgen.Op) error {
+			p, err := schedgen.PrepareAllreduce(ctx, c, buf, op)
+			for err == nil {
+				err = p.Do(ctx)
+			}
+			return err
+		},
 		"ask": func(ctx context.Context, c *schedgen.Comm, buf []int, op schedgen.Op) error {
 			_, err := schedgen.Ask[int](ctx, c, nil)
 			return err

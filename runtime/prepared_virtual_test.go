@@ -160,6 +160,28 @@ func TestPrepareRefuses(t *testing.T) {
 	})
 }
 
+// A rank that is refused its Prepare and makes no other call fails all ranks, which get its reason.
+func TestPrepareRefusedAtOneRank(t *testing.T) {
+	virtual(t, 3, mem.Options{}, runtime.Config{}, func(comms []*runtime.Comm) {
+		require.NoError(t, each(comms, func(c *runtime.Comm) error {
+			buf := make([]byte, 8)
+			call := allreduceOf(buf)
+			if c.Rank() == 1 {
+				call.Dst = make([]byte, 9)
+			}
+			_, err := c.Prepare(context.Background(), call)
+			if c.Rank() == 1 && errors.Is(err, runtime.ErrInput) {
+				return nil
+			}
+			if !errors.Is(err, runtime.ErrMismatch) {
+				return fmt.Errorf("rank %d: no mismatch: %w", c.Rank(), err)
+			}
+			return nil
+		}))
+		require.ErrorContains(t, comms[0].Err(), "rank 1 has refused operation 1: allreduce: dst has 9 bytes")
+	})
+}
+
 // A start before Wait or Test has told the outcome of the last one is ErrBusy, whether it has ended
 // or not, and does not count.
 func TestStartWhileStarted(t *testing.T) {
