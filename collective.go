@@ -139,7 +139,10 @@ func (c call) start() (*Request, error) {
 		return nil, c.err
 	}
 	under, err := c.comm.under.Start(c.ctx, c.of)
-	return c.comm.started(c.of.Name, under, err)
+	if err != nil {
+		return nil, c.comm.ended(c.of.Name, err)
+	}
+	return &Request{under}, nil
 }
 
 // prepare prepares the collective.
@@ -271,15 +274,6 @@ func lengths(dst, src, wanted, held, root int) string {
 // Request is a collective that has been started. It goes on even if no goroutine waits for it.
 type Request struct {
 	under *runtime.Request
-}
-
-// started turns the results of package runtime's Start functions into those of this package. fn is
-// the name of the calling function.
-func (c *Comm) started(fn string, under *runtime.Request, err error) (*Request, error) {
-	if err != nil {
-		return nil, c.ended(fn, err)
-	}
-	return &Request{under}, nil
 }
 
 // Wait waits until the operation has ended and returns its error. Several goroutines may wait for

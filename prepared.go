@@ -8,9 +8,8 @@ import (
 )
 
 // Prepared is a collective that can be started any number of times, on the same buffers. Functions
-// such as [PrepareAllreduce] make it. A start only moves the data: the schedule is chosen and
-// compiled, all ranks have agreed on the call, and, when the communicator is warm, nothing is
-// allocated.
+// such as [PrepareAllreduce] make it. The schedule is then compiled, and all ranks have agreed on
+// the call. A start looks nothing up, and after the first few starts allocates nothing.
 //
 // A start counts as one of the collectives that all ranks call in the same order. Fill the buffers
 // before a start, and read them when Wait or Do has returned. One goroutine at a time uses a
@@ -23,8 +22,8 @@ type Prepared struct {
 	name  string // of the function that has prepared it
 }
 
-// Start starts the collective and does not wait for it. The buffers belong to the communicator until
-// Wait has returned. A start before that is ErrBusy, even if the collective has ended.
+// Start starts the collective and does not wait for it. The buffers belong to the communicator
+// until Wait has returned. A start before that is ErrBusy, even if the collective has ended.
 //
 // ctx governs the operation, as for [StartBcast]. Starts under one context, or under one that never
 // ends, do not allocate.
@@ -67,8 +66,8 @@ func (p *Prepared) missing(fn string) error {
 
 // PrepareBcast prepares a [Bcast]. Every rank must call it, between the same collectives. If ranks
 // differ in the collective, or in its root, length, counts, element or operation, all get
-// ErrMismatch here, and the communicator has failed. A wrong argument is ErrInput, as for Bcast. The
-// same holds for the other functions that prepare a collective.
+// ErrMismatch here, and the communicator has failed. A wrong argument is ErrInput, as for Bcast.
+// The same holds for the other functions that prepare a collective.
 //
 // Preparing takes as long as a barrier, or twice as long with counts that not all ranks know. It
 // copies counts. If ctx ends before PrepareBcast returns, the communicator fails at every rank.

@@ -210,8 +210,8 @@ func TestPreparedArguments(t *testing.T) {
 
 var six2 = []int{3, 4}
 
-// TestPrepareMismatch checks that all ranks get ErrMismatch where they prepare, in the types of this
-// package.
+// TestPrepareMismatch checks that all ranks get ErrMismatch where they prepare, in the types of
+// this package.
 func TestPrepareMismatch(t *testing.T) {
 	comms := group(t, 3, schedgen.Config{})
 	require.NoError(t, each(comms, func(c *schedgen.Comm) error {

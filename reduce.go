@@ -128,8 +128,8 @@ var (
 	exscan        = rowOf("exscan")
 )
 
-// inPlace returns the call of a row with one block, which holds this rank's contribution and, if the
-// rank gets one, its result. fn is the name of the calling function, here and below.
+// inPlace returns the call of a row with one block, which holds this rank's contribution, and its
+// result if it gets one. fn is the name of the calling function, here and below.
 func inPlace[T any](ctx context.Context, comm *Comm, fn string, row *ir.Collective, buf []T, op Op, root int) call {
 	c := folding[T](ctx, comm, fn, row, op, root)
 	if c.err != nil {

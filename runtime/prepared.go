@@ -11,8 +11,9 @@ import (
 )
 
 // Prepared is a collective that can be started any number of times, with the same arguments and
-// buffers. Its schedule is chosen, compiled and placed in windows, and its arguments are checked. A
-// start looks nothing up and, when the communicator is warm, allocates nothing.
+// buffers, like one of MPI-4's persistent collectives. Its schedule is chosen, compiled and placed
+// in windows, and its arguments are checked. A start looks nothing up, and after the first few
+// starts allocates nothing.
 //
 // A start counts as one of the operations that all ranks call in the same order. Prepared holds
 // nothing that must be given back. One goroutine at a time uses it. After the communicator has
