@@ -142,6 +142,9 @@ func (c *Comm) Dup(ctx context.Context) (*Comm, error) {
 // returns without an error, c is closed: later calls fail with [ErrClosed]. If a rank is lost
 // later, the new communicator fails and can be shrunk in turn.
 //
+// If Config.Quorum forbids the remaining ranks to go on, Shrink fails at all of them with
+// [ErrQuorum].
+//
 // If ctx ends first, only the waiting ends: Shrink can be called again. So keep c until Shrink has
 // returned a communicator. The error names the ranks whose calls have not come. A rank hears of
 // calls by way of other ranks. So it may know only that one of several ranks is late, or which rank

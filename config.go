@@ -74,6 +74,15 @@ type Config struct {
 	// Silence is how long a rank may give no sign of life while another rank waits for it. Then the
 	// silent rank is lost. The default is 30 s. Negative means never.
 	Silence time.Duration
+	// Quorum says which ranks may go on when others are gone: Shrink fails with ErrQuorum if Quorum
+	// returns false. By default any ranks may. left are the ranks that remain, ascending, and of is
+	// the number of all ranks. Both count the ranks of the communicator that Join or Split has
+	// made, not those of the one that shrinks: when 5 ranks have become 3 and one more is lost,
+	// left has 2 of 5. So with [Majority] at most one part of a cut network goes on, however often
+	// it is cut. Ranks that have closed the communicator are gone, too. Dup keeps the count, and
+	// Split begins another one. Quorum must decide alike at all ranks, by its arguments alone, and
+	// must not call the communicator.
+	Quorum func(left []int, of int) bool
 	// Retain is how many bytes of past operations are kept to answer requests. One operation keeps
 	// at most an eighth of them, and a longer message is not kept. The default is 8 MiB. Negative
 	// means none.
@@ -179,12 +188,15 @@ type Observe struct {
 	Trace func(runtime.Event)
 }
 
+// Majority is a value of Config.Quorum. It wants more than half of the ranks.
+func Majority(left []int, of int) bool { return runtime.Majority(left, of) }
+
 // below returns the configuration of package runtime.
 func (cfg *Config) below() runtime.Config {
 	b := runtime.Config{
 		Transport: cfg.Transport, Rules: cfg.Rules, Network: cfg.Network, Reproducible: cfg.Reproducible,
 		Delay: runtime.DelayPolicy(cfg.Delay), RootDelay: cfg.RootDelay,
-		Chunk: cfg.Chunk, MaxBcast: cfg.MaxBcast, Repair: cfg.Repair, Stall: cfg.Stall, Silence: cfg.Silence, Retain: cfg.Retain,
+		Chunk: cfg.Chunk, MaxBcast: cfg.MaxBcast, Repair: cfg.Repair, Stall: cfg.Stall, Silence: cfg.Silence, Quorum: cfg.Quorum, Retain: cfg.Retain,
 		PublishWindow: cfg.PublishWindow, PublishBytes: cfg.PublishBytes, MaxMessage: cfg.MaxMessage,
 		JoinTimeout: cfg.JoinTimeout, Epoch: cfg.Epoch, Clock: cfg.Clock,
 		Waiting: runtime.Waiting(cfg.Waiting), Observe: runtime.Observe(cfg.Observe),

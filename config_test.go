@@ -21,7 +21,7 @@ func TestConfigIsHandedDown(t *testing.T) {
 	require.NoError(t, err)
 	cfg := Config{
 		Transport: transports[0], Rules: selection.Builtin(), Network: new(network.Network), Clock: clock.System{},
-		Observe: Observe{Log: slog.Default(), Trace: func(runtime.Event) {}},
+		Observe: Observe{Log: slog.Default(), Trace: func(runtime.Event) {}}, Quorum: Majority,
 		Prepare: []Shape{{Collective: "gather", Bytes: 5, Root: 6, Ordered: true, Counted: true}},
 	}
 	next := int64(1) // each number differs
@@ -52,6 +52,8 @@ func TestConfigIsHandedDown(t *testing.T) {
 		f := under.FieldByName(name)
 		require.True(t, f.IsValid(), "package runtime has no field %s", name)
 		switch name {
+		case "Quorum":
+			require.True(t, cfg.below().Quorum([]int{1, 2}, 3) && !cfg.below().Quorum([]int{1, 2}, 4))
 		case "Observe":
 			require.False(t, f.FieldByName("Log").IsZero() || f.FieldByName("Trace").IsZero())
 		case "Prepare":

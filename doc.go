@@ -212,6 +212,8 @@
 //		comm = next
 //	}
 //
+// If a network is cut, each part may go on in this way. With [Config.Quorum] only one does.
+//
 // A rank that panics runs its deferred functions first. If one of them closes the communicator, the
 // others see a rank that leaves: they get [ErrPeerLeft], not a LostError. To recover from both,
 // test for both. Shrink then makes a communicator without the ranks that have left or are lost:

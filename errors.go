@@ -61,6 +61,9 @@ var (
 	// with another operation, type or length, or has closed its communicator: the error is then
 	// ErrPeerLeft, too.
 	ErrUnanswered = runtime.ErrUnanswered
+	// ErrQuorum: Config.Quorum forbids the ranks that are left to go on. The error of Shrink lists
+	// them. The communicator had failed before.
+	ErrQuorum = runtime.ErrQuorum
 )
 
 // OpError is the failure of one operation. It has the operation, its progress and the cause.

@@ -390,6 +390,55 @@ func ExampleComm_Agree() {
 	// Output: commit
 }
 
+func ExampleComm_Shrink() {
+	run(4, func(ctx context.Context, comm *schedgen.Comm) error {
+		if comm.Rank() == 1 {
+			return local.ErrDeath
+		}
+		sum := []int{1}
+		err := schedgen.Allreduce(ctx, comm, sum, schedgen.Sum)
+		var lost *schedgen.LostError
+		if !errors.As(err, &lost) {
+			return err
+		}
+		next, err := comm.Shrink(ctx)
+		if err != nil {
+			return err
+		}
+		defer next.Close()
+		sum = []int{1} // a call that has failed leaves anything
+		if err := schedgen.Allreduce(ctx, next, sum, schedgen.Sum); err != nil {
+			return err
+		}
+		if next.Rank() == 0 {
+			fmt.Println("without ranks", lost.Ranks, "the sum is", sum[0])
+		}
+		return nil
+	})
+	// Output: without ranks [1] the sum is 3
+}
+
+func ExampleMajority() {
+	r := local.Ranks{Size: 5, Config: schedgen.Config{Quorum: schedgen.Majority}}
+	err := r.Run(context.Background(), func(ctx context.Context, comm *schedgen.Comm) error {
+		if comm.Rank() > 1 {
+			return local.ErrDeath
+		}
+		if err := schedgen.Barrier(ctx, comm); !errors.Is(err, schedgen.ErrPeerLost) {
+			return err
+		}
+		_, err := comm.Shrink(ctx)
+		if errors.Is(err, schedgen.ErrQuorum) && comm.Rank() == 0 {
+			fmt.Println(err)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: shrink: rank 0, epoch 1: too few ranks are left: 2 of 5, which were ranks [0 1] at first
+}
+
 func ExampleComm_Publish() {
 	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
 		if comm.Rank() == 1 { // any rank, at any time

@@ -9,6 +9,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/membership"
 	"github.com/schedgen/schedgen/runtime/tcp"
@@ -31,6 +32,7 @@ type groupFlags struct {
 	Listen  string         `placeholder:"HOST[:PORT]" help:"Address where others reach this member; default the address of this host that reaches the manager, or with file:// the loopback address."`
 	Silence *time.Duration `placeholder:"TIME" help:"A member that gives no sign of life for this time is lost. All members need the same value. Default 3s, with etcd:// 5s, with file:// 10s."`
 
+	Quorum    bool          `help:"End when not more than half of the members are left after some were lost. All members need the same value."`
 	Members   int           `default:"1" placeholder:"N" help:"Begin when the group has N members; default 1."`
 	Every     time.Duration `default:"1s" placeholder:"TIME" help:"Time from one message or broadcast to the next; default 1s; 0: no pause."`
 	Transport string        `default:"hybrid" enum:"hybrid,tcp" placeholder:"NAME" help:"tcp, or hybrid: shared memory within a host and TCP between hosts; default hybrid."`
@@ -131,6 +133,9 @@ func (f *groupFlags) join(ctx context.Context, verb string, std terminal.Stdio) 
 		return nil, err
 	}
 	log := waitLog(std)
+	if f.Quorum {
+		cfg.Comm.Quorum = runtime.Majority
+	}
 	cfg.Connect = func(ctx context.Context, v group.Meeting) (wire.Transport, error) {
 		return l.Open(ctx, tcp.Config{Rank: v.Rank, Size: v.Size, Job: v.Job, Coordinator: v.Coordinator, Listener: v.Listener, Log: log})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	goruntime "runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +133,38 @@ func TestVirtualTime(t *testing.T) {
 		require.NoError(t, r.Run(t.Context(), sum))
 		require.Greater(t, time.Since(began), time.Second)
 	})
+}
+
+// TestQuorum checks that survivors without the quorum cannot go on, also when they are lost one
+// after the other.
+func TestQuorum(t *testing.T) {
+	for name, deaths := range map[string][][]int{"at once": {{0, 2, 4}}, "in turn": {{2, 3}, {0}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := local.Ranks{Size: 5, Config: schedgen.Config{Quorum: schedgen.Majority}}
+				require.NoError(t, r.Run(t.Context(), func(ctx context.Context, comm *schedgen.Comm) (err error) {
+					rank := comm.Rank()
+					for i, dead := range deaths {
+						if slices.Contains(dead, rank) {
+							return local.ErrDeath
+						}
+						if err := schedgen.Barrier(ctx, comm); !errors.Is(err, schedgen.ErrPeerLost) {
+							return fmt.Errorf("before Shrink %d: %w", i, err)
+						}
+						next, err := comm.Shrink(ctx)
+						switch last := i == len(deaths)-1; {
+						case last && errors.Is(err, schedgen.ErrQuorum):
+							return comm.Close()
+						case last || err != nil:
+							return fmt.Errorf("Shrink %d: %w", i, err)
+						}
+						comm = next
+					}
+					return nil
+				}))
+			})
+		})
+	}
 }
 
 // TestDeath checks that the others lose a rank that dies, and go on without it.

@@ -58,7 +58,8 @@ const (
 // Agreement covers the ranks that are left. A rank that returns and then dies before all ranks know
 // the result may have returned another one. A rank that was stopped for longer than Config.Silence
 // and goes on may also return another result, since it first takes the votes that came before the
-// others found it lost. If a network is cut in two, each part agrees that the other part is lost.
+// others found it lost. If a network is cut in two, each part agrees that the other part is lost;
+// Config.Quorum lets at most one of them shrink.
 //
 // If ctx ends, only the wait ends: this rank's vote counts, and its next call of Agree waits for
 // the same agreement, whatever flags it gives. The error names the ranks that are late, like that
@@ -93,6 +94,9 @@ func (c *Comm) Agree(ctx context.Context, flags uint32) (agreed uint32, gone []i
 // windows, like one made by [Comm.Split]. A rank that cannot make its windows fails the new
 // communicator at every rank, with its reason. Nothing else carries over from c: published messages
 // that were not taken are gone.
+//
+// If Config.Quorum forbids the ranks that are left to go on, Shrink fails at all of them with
+// ErrQuorum. c stays as it is, failed.
 //
 // If ctx ends, only the wait ends: Shrink can be called again. The error names a rank whose call
 // has not come, as a [RankError], if this rank knows which one. Otherwise it names several ranks,
@@ -152,6 +156,9 @@ func (c *Comm) shrink(ctx context.Context) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkQuorum(out.Gone); err != nil {
+		return nil, err
+	}
 	c.loseAbsent(out.Gone)
 	if c.unfit != nil {
 		c.shrunk.failFor("shrink", c.unfit)
@@ -171,6 +178,9 @@ func (c *Comm) makeShrunk(ctx context.Context) error {
 		return err
 	}
 	d.windows.release(&c.offered)
+	if err := c.checkQuorum(out.Gone); err != nil {
+		return err
+	}
 	d.tr.Abandon(c.number) // frames of c must not arrive after frames of the next
 	left, next := c.without(out.Gone), outcome{
 		number: c.number, epoch: out.Generation + 1, set: lowestSet(uint8(out.Flags)),
@@ -179,6 +189,9 @@ func (c *Comm) makeShrunk(ctx context.Context) error {
 	if errors.Is(err, ErrRefused) { // without windows it can tell the others
 		c.unfit, next.set = err, 0
 		c.shrunk, err = c.register(left, next, c.casting)
+	}
+	if c.shrunk != nil {
+		c.shrunk.electorate = c.electors(left)
 	}
 	return err
 }

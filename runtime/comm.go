@@ -25,6 +25,7 @@ type Comm struct {
 	members *members // nil: the members are all ranks of the transport, under their own numbers
 	window  *window  // nil: the transport has no windows and moves only frames
 	casting
+	electorate
 	cfg  Config
 	caps wire.Caps
 	rank int

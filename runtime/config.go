@@ -168,6 +168,16 @@ type Config struct {
 	// no limit.
 	Silence time.Duration
 
+	// Quorum says which ranks may go on when others are gone: Shrink fails with ErrQuorum if it
+	// returns false. Default: any. left are the ranks that remain, ascending, and of is the number
+	// of all ranks. Both count the ranks of the communicator that Join, New or Split has made, not
+	// those of the one that shrinks: when 5 ranks have become 3 and one more is lost, left has 2
+	// of 5. So with [Majority] at most one part of a cut network goes on, however often it is cut.
+	// Ranks that have closed the communicator are gone, too. Dup keeps the count, and Split begins
+	// another one. Quorum must decide alike at all ranks, by its arguments alone, and must not call
+	// the communicator.
+	Quorum func(left []int, of int) bool
+
 	// Retain is how many bytes of past operations are kept, in all, to answer requests after the
 	// call has returned. One operation keeps at most an eighth of them, and a longer message is not
 	// kept. Default 8 MiB. Negative: none; a rank that has lost a multicast then waits for a

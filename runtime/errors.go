@@ -59,6 +59,9 @@ var (
 	// answers by another operation or with another length than others, or it has closed the
 	// communicator; the error then also wraps ErrPeerLeft.
 	ErrUnanswered = core.ErrUnanswered
+	// ErrQuorum: Config.Quorum forbids the ranks that are left to go on. The communicator had
+	// failed before.
+	ErrQuorum = errors.New("too few ranks are left")
 )
 
 // RankError is an error with the rank that caused it, as far as is known, or else the rank that

@@ -61,7 +61,13 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 
 // Dup makes a communicator of the same ranks as c. Its operations and messages are independent of
 // those of c. Dup costs what [Comm.Split] costs.
-func (c *Comm) Dup(ctx context.Context) (*Comm, error) { return c.derive(ctx, "dup", 0, 0) }
+func (c *Comm) Dup(ctx context.Context) (*Comm, error) {
+	twin, err := c.derive(ctx, "dup", 0, 0)
+	if twin != nil {
+		twin.electorate = c.electorate
+	}
+	return twin, err
+}
 
 func (c *Comm) derive(ctx context.Context, op string, color, key int) (*Comm, error) {
 	if ctx == nil {

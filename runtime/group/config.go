@@ -34,6 +34,13 @@ type Config struct {
 	// Connect makes the transport of a view.
 	Connect func(ctx context.Context, m Meeting) (wire.Transport, error)
 	// Comm configures the communicators of views. The Group sets Transport, Epoch and Clock.
+	//
+	// Comm.Quorum also says whether a view may follow another one. The ranks that it gets are those
+	// of the members of the last view that are in the next one, too, or have left in good order, and
+	// of is the number of members of the last view. If it returns false, the group fails at this
+	// member with runtime.ErrQuorum. So a group counts from view to view: with runtime.Majority, 5
+	// members may become 3, and these 2. A process that comes again is another member, so no first
+	// view could count for ever.
 	Comm runtime.Config
 
 	// Changed, if not nil, is called with each view that has begun at this member, in order, before

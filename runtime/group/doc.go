@@ -56,7 +56,7 @@
 // running operation. They wait in their first Advance for the others' next call.
 //
 // A death fails the program's communicator, as always. The next Advance of all members gives
-// another communicator, of the survivors.
+// another communicator, of the survivors. Config.Comm.Quorum says how few may go on.
 //
 // # Limits
 //

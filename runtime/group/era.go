@@ -37,7 +37,7 @@ func (g *Group) followViews() {
 	defer g.cfg.Manager.Close() // the others take a member that has ended for dead; Close tells its error
 	last := new(era)            // no view
 	for {
-		e, err := g.install()
+		e, err := g.install(last)
 		if last.comm != nil {
 			g.discard(last)
 		}
@@ -79,8 +79,8 @@ func (g *Group) outside() error {
 	return membership.ErrExpelled
 }
 
-// install returns the era of the newest view after its members have met.
-func (g *Group) install() (*era, error) {
+// install returns the era of the newest view after its members have met. last is the era before.
+func (g *Group) install(last *era) (*era, error) {
 	var tried membership.View
 	began := g.cfg.Clock.Now()
 	for {
@@ -90,6 +90,9 @@ func (g *Group) install() (*era, error) {
 		}
 		if v.Epoch > tried.Epoch {
 			tried, began = v, g.cfg.Clock.Now()
+			if err := g.checkQuorum(last, v); err != nil {
+				return nil, err
+			}
 		}
 		e, err := g.meet(v)
 		if err == nil {
@@ -102,6 +105,24 @@ func (g *Group) install() (*era, error) {
 			return nil, fmt.Errorf("%w: view %d, after %v: %w", ErrMeeting, v.Epoch, g.cfg.Patience, err)
 		}
 	}
+}
+
+// checkQuorum returns an error if Config.Comm.Quorum forbids v to follow the view of last.
+func (g *Group) checkQuorum(last *era, v membership.View) error {
+	if g.cfg.Comm.Quorum == nil || last.comm == nil {
+		return nil
+	}
+	var stay []int
+	ranks := ranksOf(v)
+	for rank, m := range last.view.Members {
+		if _, stays := ranks[m.ID]; stays || last.left[rank] {
+			stay = append(stay, rank)
+		}
+	}
+	if of := len(last.view.Members); !g.cfg.Comm.Quorum(stay, of) {
+		return fmt.Errorf("%w: view %d has %d of the %d members of view %d, which were ranks %v there", runtime.ErrQuorum, v.Epoch, len(stay), of, last.view.Epoch, stay)
+	}
+	return nil
 }
 
 // fatal reports whether another view would fail in the same way.

@@ -401,6 +401,58 @@ func TestChanges(t *testing.T) {
 	})
 }
 
+// A member goes on while more than half of the last view are left, or have left in good order.
+func TestQuorum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall(1, 0)
+		enter := func() (*group.Group, *register) {
+			r := h.register()
+			g, err := group.Join(t.Context(), group.Config{
+				Name: "g", Address: "127.0.0.1:0", Manager: r, Connect: r.connect, Comm: runtime.Config{Quorum: runtime.Majority},
+			})
+			require.NoError(t, err)
+			return g, r
+		}
+		kill := func(r *register) {
+			r.die()
+			h.change(membership.Without(r.self))
+		}
+		first, _ := enter()
+		defer first.Close()
+		until := func(members int) {
+			for v := first.View(); len(v.Members) != members; {
+				var err error
+				v, err = first.Await(t.Context(), v.Epoch)
+				require.NoError(t, err)
+			}
+		}
+		second, _ := enter()
+		defer second.Close()
+		third, lost := enter()
+		defer third.Close()
+		until(3)
+		kill(lost)
+		until(2) // of 3
+		require.NoError(t, second.Leave(t.Context()))
+		until(1) // nobody is lost
+		var rest []*register
+		for range 2 {
+			g, r := enter()
+			defer g.Close()
+			rest = append(rest, r)
+		}
+		until(3)
+		for _, r := range rest {
+			kill(r)
+		}
+		_, err := first.Next(t.Context())
+		require.ErrorIs(t, err, runtime.ErrQuorum)
+		require.ErrorContains(t, err, "has 1 of the 3 members of view ")
+		require.ErrorContains(t, err, "which were ranks [0] there")
+		require.ErrorIs(t, first.Publish(t.Context(), nil), runtime.ErrQuorum)
+	})
+}
+
 func words(c group.Change) string {
 	names := func(all []membership.Member) string {
 		var names []string

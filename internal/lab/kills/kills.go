@@ -31,6 +31,7 @@ type Verb struct {
 	Seed       uint64   `placeholder:"SEED" help:"Seed of the victims and moments; 0, the default: another one in each run."`
 	Stop       bool     `help:"Stop ranks in place of killing them. They continue when the others have reported them lost."`
 	Cut        bool     `help:"Cut the network between the ranks and the others in place of killing them; over tcp or mcast."`
+	Quorum     bool     `help:"Half of the ranks or fewer must not go on (Config.Quorum)."`
 
 	Silence           time.Duration `default:"2s" help:"With --stop and --cut: time without a sign of life after which a rank is lost."`
 	options.LimitFlag `embed:"" set:"limit=30s"`
@@ -50,7 +51,7 @@ All ranks are on this host; the transport hybrid treats them as three hosts. Wit
 are stopped in place of killed, so the others notice only their silence. They continue when all others
 have reported, and must then report that they were lost themselves. With --cut, which needs root and
 ip, each rank is on its own host, a network namespace. The network is cut in two, and each part must
-name all ranks of the other.
+name all ranks of the other. With --quorum a part without a majority must end with ErrQuorum.
 
 All ranks must end within --limit from the kill. It prints a table in Markdown. The exit code is 1 if
 a rank hangs, names other ranks than the first survivor does, or cannot continue. It only prints names
@@ -61,7 +62,8 @@ Examples:
   schedlab kills
   schedlab kills --transports tcp --kills 20 --ranks 8 --seed 7
   schedlab kills --stop --at-once 3
-  schedlab kills --cut --at-once 3`
+  schedlab kills --cut --at-once 3
+  schedlab kills --cut --at-once 2 --ranks 4 --quorum`
 }
 
 // check sets defaults, and returns an error for values that make no sense.
@@ -129,9 +131,12 @@ func (v *Verb) kills(ctx context.Context, stdout, stderr io.Writer) (failed bool
 	if v.Stop {
 		titles = append(titles, "told when they go on:")
 	}
+	if v.Quorum {
+		titles = append(titles, "stopped by the quorum:")
+	}
 	report.WriteTitles(stdout, titles...)
 	for _, name := range v.Transports {
-		t := tally{transport: name, stop: v.Stop}
+		t := tally{transport: name, stop: v.Stop, quorum: v.Quorum}
 		random := rand.New(rand.NewPCG(v.Seed, uint64(len(name))))
 		for i := range v.Kills {
 			parts, err := v.runOnce(ctx, name, v.Works[i%len(v.Works)], random)

@@ -72,11 +72,16 @@ func TestKills(t *testing.T) {
 // ranks get more time before the test fails.
 func TestStops(t *testing.T) {
 	t.Parallel() // it waits
-	for transport, work := range map[string]string{"tcp": "halves", "shm": "halves", "mcast": "blocks", "hybrid": "blocks"} {
+	for transport, flags := range map[string]string{
+		"tcp":    "--works halves --ranks 4",
+		"shm":    "--works halves --ranks 4",
+		"mcast":  "--works blocks --ranks 4 --quorum",
+		"hybrid": "--works blocks --ranks 5 --quorum",
+	} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
 			stop := func(silence, patience string) (string, error) {
-				return run(t, "--transports", transport, "--works", work, "--stop", "--kills", "1", "--ranks", "4", "--at-once", "2", "--silence", silence, "--limit", patience)
+				return run(t, append(strings.Fields(flags), "--transports", transport, "--stop", "--kills", "1", "--at-once", "2", "--silence", silence, "--limit", patience)...)
 			}
 			out, err := stop("2s", "1m")
 			if err != nil {
@@ -88,7 +93,8 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestCut checks that each part of a cut network names all ranks of the other part, and goes on.
+// TestCut checks that each part of a cut network names all ranks of the other part, and goes on, if
+// it has the quorum.
 func TestCut(t *testing.T) {
 	heavy.Needs(t, heavy.Namespaces)
 	if os.Getuid() != 0 {
@@ -103,12 +109,18 @@ func TestCut(t *testing.T) {
 	t.Parallel() // it waits
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), self, "kills", "--cut", "--kills", "1", "--ranks", "5", "--at-once", "2", "--works", "barrier", "--silence", "4s", "--limit", "10m")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	text, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", text)
-	require.Contains(t, string(text), "| tcp | 1 | 5 | 5 | 5 | 5 |")
-	require.Contains(t, string(text), "| mcast | 1 | 5 | 5 | 5 | 5 |")
+	for flags, cells := range map[string]string{
+		"--ranks 5 --at-once 2":          "| 1 | 5 | 5 | 5 | 5 |",
+		"--ranks 3 --at-once 1 --quorum": "| 1 | 3 | 3 | 3 | 2 |",
+		"--ranks 4 --at-once 2 --quorum": "| 1 | 4 | 4 | 4 | 0 |",
+	} {
+		cmd := exec.CommandContext(t.Context(), self, append(strings.Fields("kills --cut --kills 1 --works barrier --silence 4s --limit 10m"), strings.Fields(flags)...)...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", text)
+		require.Contains(t, string(text), "| tcp "+cells)
+		require.Contains(t, string(text), "| mcast "+cells)
+	}
 }
 
 func TestOptionsAreChecked(t *testing.T) {

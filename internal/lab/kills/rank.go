@@ -46,6 +46,7 @@ type job struct {
 	Work        string
 	Patience    time.Duration
 	Silence     time.Duration
+	Quorum      bool
 	Hosts       bool // each rank has its own host
 }
 
@@ -242,7 +243,11 @@ func (j *job) join(ctx context.Context) (*runtime.Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return runtime.Join(ctx, runtime.Config{Transport: t, Silence: j.Silence})
+	cfg := runtime.Config{Transport: t, Silence: j.Silence}
+	if j.Quorum {
+		cfg.Quorum = runtime.Majority
+	}
+	return runtime.Join(ctx, cfg)
 }
 
 // outlive works until a call fails, and then continues without the lost ranks. It returns the
@@ -262,7 +267,7 @@ func (j *job) outlive(ctx context.Context, c *runtime.Comm, t *survivor) *runtim
 	for {
 		next, err := c.Shrink(ctx)
 		if err != nil {
-			t.After = err.Error()
+			t.After, t.Few = err.Error(), errors.Is(err, runtime.ErrQuorum)
 			return c
 		}
 		c = next

@@ -39,6 +39,7 @@ type survivor struct {
 	Err  string // error of the call
 
 	Answers string // for each open question, the ranks that have answered as far as it knows
+	Few     bool   // it could not continue because too few are left
 	After   string // why it could not continue without them; "": it could
 
 	silent bool // the rank has sent no report
@@ -141,7 +142,7 @@ func start(ctx context.Context, v *Verb, transport, work string) (members []*mem
 	for _, f := range files {
 		defer f.Close()
 	}
-	job.Work, job.Patience = work, v.Limit
+	job.Work, job.Patience, job.Quorum = work, v.Limit, v.Quorum
 	if v.Stop || v.Cut {
 		job.Silence = v.Silence
 	}
