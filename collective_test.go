@@ -1,7 +1,9 @@
 package schedgen_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -160,6 +162,57 @@ func TestBcastBytes(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestValues checks that values of any lengths arrive, and that wrong numbers of them and a value
+// that is too long are errors.
+func TestValues(t *testing.T) {
+	ranks(t, 3, func(c *schedgen.Comm) error {
+		ctx, rank := t.Context(), c.Rank()
+		value := func(from, to int) []byte { return bytes.Repeat([]byte{byte('a' + from), byte('0' + to)}, from*to*100) }
+		var mine, want [][]byte // for all ranks, and of all ranks for this one
+		for other := range 3 {
+			mine, want = append(mine, value(rank, other)), append(want, value(other, rank))
+		}
+		got, err := schedgen.AlltoallBytes(ctx, c, mine)
+		if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+			return fmt.Errorf("rank %d has %q: %w", rank, got, err)
+		}
+		var values [][]byte
+		if rank == 2 {
+			values = mine
+		}
+		one, err := schedgen.ScatterBytes(ctx, c, values, 2)
+		if err != nil || !bytes.Equal(one, value(2, rank)) {
+			return fmt.Errorf("rank %d has %q: %w", rank, one, err)
+		}
+		all, err := schedgen.AllgatherBytes(ctx, c, one)
+		if err != nil || !slices.EqualFunc(all, [][]byte{value(2, 0), value(2, 1), value(2, 2)}, bytes.Equal) {
+			return fmt.Errorf("rank %d has %q: %w", rank, all, err)
+		}
+		if all, err = schedgen.GatherBytes(ctx, c, one, 1); err != nil || len(all) != map[bool]int{true: 3}[rank == 1] {
+			return fmt.Errorf("rank %d has %q: %w", rank, all, err)
+		}
+		return nil
+	})
+	comms := group(t, 2, schedgen.Config{MaxBcast: 10})
+	for _, call := range []func() error{
+		func() error { _, err := schedgen.AlltoallBytes(t.Context(), comms[0], make([][]byte, 3)); return err },
+		func() error { _, err := schedgen.ScatterBytes(t.Context(), comms[0], nil, 0); return err },
+		func() error { _, err := schedgen.ScatterBytes(t.Context(), comms[0], make([][]byte, 2), 1); return err },
+		func() error { _, err := schedgen.GatherBytes(t.Context(), comms[0], nil, 2); return err },
+		func() error { _, err := schedgen.AllgatherBytes(t.Context(), nil, nil); return err },
+	} {
+		require.ErrorIs(t, call(), schedgen.ErrInput)
+	}
+	require.NoError(t, each(comms, func(c *schedgen.Comm) error {
+		_, err := schedgen.GatherBytes(t.Context(), c, make([]byte, 10+c.Rank()), 0)
+		var about *schedgen.RankError
+		if !errors.Is(err, schedgen.ErrTooLarge) || !errors.As(err, &about) || about.Rank != 1 {
+			return fmt.Errorf("rank %d: %w", c.Rank(), err)
+		}
+		return c.Close()
+	}))
 }
 
 // TestRequestsOverlap checks that a program may wait for requests in any order while others run.

@@ -63,7 +63,8 @@ type Config struct {
 	// depends on the algorithm and the transport; mostly it is 32 KiB or one datagram, whichever is
 	// less. Algorithm.Chunks overrides Chunk, and bcast/symmetric ignores it.
 	Chunk int
-	// MaxBcast is the largest number of bytes of a message of BcastBytes. The default is 1 GiB.
+	// MaxBcast is the largest number of bytes of a message of BcastBytes, and of each value of
+	// GatherBytes, AllgatherBytes, AlltoallBytes and ScatterBytes. The default is 1 GiB.
 	// Negative means no limit.
 	MaxBcast int
 	Repair   time.Duration // base timeout of repairs; default 20 ms

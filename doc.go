@@ -60,7 +60,20 @@
 //	Barrier(ctx, comm)                  nothing                     nothing
 //
 // Blocks lie in the order of ranks: block i of a Gather's dst is rank i's src. Lengths are numbers
-// of elements and may be 0. If only the root knows the length of a message, [BcastBytes] sends it.
+// of elements and may be 0.
+//
+// Values whose length only the sender knows, such as encoded objects, go as bytes. Each has at most
+// Config.MaxBcast bytes. The results have the values by rank:
+//
+//	BcastBytes(ctx, comm, buf, root)        buf of the root, at every rank
+//	GatherBytes(ctx, comm, value, root)     the values of all ranks, at the root
+//	AllgatherBytes(ctx, comm, value)        the values of all ranks
+//	AlltoallBytes(ctx, comm, values)        values[r] goes to rank r
+//	ScatterBytes(ctx, comm, values, root)   values[r] of the root goes to rank r
+//
+// There is no Send and no Recv, because a schedule says in advance who sends to whom: use
+// AlltoallBytes where all ranks take part, [Bcast] in a communicator of two ranks that [Comm.Split]
+// has made, or [Comm.Publish] where nobody expects the message.
 //
 // Four of them have a second form, for blocks of different lengths. counts has the length of each
 // rank's block. Blocks lie in the order of ranks, without gaps:

@@ -24,8 +24,8 @@ var (
 	ErrBusy = runtime.ErrBusy
 	// ErrClosed: this rank has called Close, or Shrink has made another communicator.
 	ErrClosed = runtime.ErrClosed
-	// ErrTooLarge: a published message is longer than Config.MaxMessage, or a message of BcastBytes
-	// is longer than Config.MaxBcast.
+	// ErrTooLarge: a published message is longer than Config.MaxMessage, or a message of BcastBytes,
+	// or a value of GatherBytes and its siblings, is longer than Config.MaxBcast.
 	ErrTooLarge = runtime.ErrTooLarge
 	// ErrTooMany: Split or Dup would make more communicators than may share a transport.
 	ErrTooMany = runtime.ErrTooMany

@@ -96,6 +96,14 @@ var calls = []struct {
 		_, err := schedgen.BcastBytes(ctx, c, nil, 1)
 		return err
 	}},
+	{"GatherBytes", func(ctx context.Context, c *schedgen.Comm) error {
+		_, err := schedgen.GatherBytes(ctx, c, []byte("value"), 1)
+		return err
+	}},
+	{"AlltoallBytes", func(ctx context.Context, c *schedgen.Comm) error {
+		_, err := schedgen.AlltoallBytes(ctx, c, make([][]byte, c.Size()))
+		return err
+	}},
 	{"Barrier", schedgen.Barrier},
 }
 

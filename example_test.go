@@ -2,6 +2,7 @@ package schedgen_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -70,6 +71,85 @@ func ExampleBcastBytes() {
 	// rank 2 has "line 0"
 	// rank 2 has "line 1"
 	// rank 2 has "line 8"
+}
+
+func ExampleGatherBytes() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		names := []string{"ann", "", "constantine"}
+		all, err := schedgen.GatherBytes(ctx, comm, []byte(names[comm.Rank()]), 0)
+		if err != nil {
+			return err
+		}
+		if comm.Rank() == 0 {
+			fmt.Printf("%q\n", all)
+		}
+		return nil
+	})
+	// Output: ["ann" "" "constantine"]
+}
+
+func ExampleAllgatherBytes() {
+	type state struct { // no element: it has a map
+		Host string
+		Load map[string]float64
+	}
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		own, err := json.Marshal(state{fmt.Sprint("node", comm.Rank()), map[string]float64{"cpu": float64(comm.Rank()) / 4}})
+		if err != nil {
+			return err
+		}
+		all, err := schedgen.AllgatherBytes(ctx, comm, own)
+		if err != nil {
+			return err
+		}
+		states := make([]state, len(all))
+		for rank, text := range all {
+			if err := json.Unmarshal(text, &states[rank]); err != nil {
+				return err
+			}
+		}
+		if comm.Rank() == 1 {
+			fmt.Println(states)
+		}
+		return nil
+	})
+	// Output: [{node0 map[cpu:0]} {node1 map[cpu:0.25]} {node2 map[cpu:0.5]}]
+}
+
+func ExampleAlltoallBytes() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		letters := make([][]byte, comm.Size()) // by receiver; nothing for most
+		if comm.Rank() == 0 {
+			letters[2] = []byte("a letter of rank 0")
+		}
+		got, err := schedgen.AlltoallBytes(ctx, comm, letters)
+		if err != nil {
+			return err
+		}
+		if comm.Rank() == 2 {
+			fmt.Printf("%q\n", got)
+		}
+		return nil
+	})
+	// Output: ["a letter of rank 0" "" ""]
+}
+
+func ExampleScatterBytes() {
+	run(3, func(ctx context.Context, comm *schedgen.Comm) error {
+		var tasks [][]byte
+		if comm.Rank() == 0 {
+			tasks = [][]byte{[]byte("rest"), []byte("read the file"), []byte("listen")}
+		}
+		task, err := schedgen.ScatterBytes(ctx, comm, tasks, 0)
+		if err != nil {
+			return err
+		}
+		if comm.Rank() == 1 {
+			fmt.Printf("%s\n", task)
+		}
+		return nil
+	})
+	// Output: read the file
 }
 
 func ExampleScatter() {

@@ -75,16 +75,7 @@ func sized(buf []byte, n int) []byte {
 // has another Config.MaxBcast, is a mismatch.
 func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	head := core.InPlace(c.head)
-	p, err := c.planOf(bcast, &head, root, form{})
-	if err != nil {
-		return err
-	}
-	if p.head == nil {
-		p.head = new(plan)
-		*p.head = *p
-		p.head.Plan = p.Marked(fmt.Sprintf("BcastBytes of at most %d bytes", c.cfg.MaxBcast))
-	}
-	return c.run(ctx, p.head, &head)
+	return c.operate(ctx, bcast, &head, root, form{note: c.bounded("BcastBytes")})
 }
 
 // bcastRest broadcasts the rest of the message. Other ranks wait for the rest, so from here on the

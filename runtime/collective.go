@@ -183,13 +183,19 @@ func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root
 	if f.counted {
 		c.blocking.lengths.set(mem, call, f.shared)
 	}
-	p, err := c.planOf(k, mem, root, f)
-	if err == nil {
-		err = c.run(ctx, p, mem)
-	}
+	err := c.operate(ctx, k, mem, root, f)
 	c.vacate()
 	c.raise(err)
 	return err
+}
+
+// operate runs an operation under the plan for it.
+func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
+	p, err := c.planOf(k, mem, root, f)
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, p, mem)
 }
 
 // occupy takes the driver's lock for a call that only one goroutine may make at a time. If another

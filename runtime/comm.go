@@ -40,10 +40,11 @@ type Comm struct {
 	core      *core.Core
 	busy      bool // a goroutine is inside Bcast or Barrier, or inside a Start
 	plans     plans
-	exchanges map[string]*plan // plans of exchange, by what the ranks make: split or dup
-	used      used             // schedules that replace the choice of Config
-	head      []byte           // the head of BcastBytes
-	calls     int              // goroutines inside a call
+	exchanges map[string]*plan  // plans of exchange, by what the ranks make: split or dup
+	used      used              // schedules that replace the choice of Config
+	head      []byte            // the head of BcastBytes
+	notes     map[string]string // see bounded
+	calls     int               // goroutines inside a call
 	requests
 	succession
 	answering answering

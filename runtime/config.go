@@ -154,7 +154,7 @@ type Config struct {
 	RootDelay time.Duration // the duration of DelayFixed; default 0
 
 	Chunk    int // greatest length of a chunk in bytes, as long as 1024 chunks suffice; 0: by algorithm and transport, mostly 32 KiB or one datagram, whichever is less
-	MaxBcast int // greatest message of BcastBytes in bytes; default 1 GiB; negative: no limit
+	MaxBcast int // greatest message of BcastBytes, and value of GatherBytes and its siblings, in bytes; default 1 GiB; negative: no limit
 
 	Repair time.Duration // base timeout of repairs; default 20 ms
 

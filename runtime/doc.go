@@ -49,6 +49,7 @@
 //	comm, err := runtime.Init(ctx) // as mpirun, srun or torchrun says
 //	err = comm.Bcast(ctx, buf, 0)
 //	msg, err := comm.BcastBytes(ctx, msg, 0) // only rank 0 knows the length
+//	values, err := comm.AllgatherBytes(ctx, value) // each rank knows the length of its own
 //	err = comm.Collective(ctx, "allgather", dst, src, 0)
 //	err = comm.Do(ctx, runtime.Call{Collective: "gather", …}) // blocks of different lengths, elements
 //	err = comm.Barrier(ctx)

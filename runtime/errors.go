@@ -25,8 +25,8 @@ var (
 	// done nothing and may be made again. If other ranks wait for the call and it is not made
 	// again, all ranks get ErrMismatch.
 	ErrInput = errors.New("invalid argument")
-	// ErrTooLarge: a rootless message is longer than Config.MaxMessage, or a message of BcastBytes
-	// is longer than Config.MaxBcast.
+	// ErrTooLarge: a rootless message is longer than Config.MaxMessage, or a message of BcastBytes,
+	// or a value of GatherBytes and its siblings, is longer than Config.MaxBcast.
 	ErrTooLarge = errors.New("message too large")
 	// ErrTooMany: Split or Dup would make more communicators than may share a transport.
 	ErrTooMany = errors.New("too many communicators")

@@ -17,7 +17,6 @@ type plan struct {
 	key     planKey
 	relays  func() bool // whether the schedule brings ranks blocks that they neither hold nor want
 	weight  int
-	head    *plan  // the plan for the head of BcastBytes; nil before the first
 	ordered bool   // it folds in the order of the ranks
 	tree    string // the fixed tree of Reproducible, if it folds along that; "": another tree
 	form    form
@@ -32,6 +31,7 @@ type form struct {
 	shared  bool   // every rank knows all lengths
 	fold    string // name of the fold; "": the call does not fold
 	ordered bool   // contributions must be folded in the order of the ranks
+	note    string // the call that the operation begins; "": it is the whole call
 }
 
 // maxForms is how many forms of one plan are kept.
@@ -48,7 +48,7 @@ func (p *plan) as(f form) *plan {
 		}
 	}
 	q := *p
-	q.form, q.forms, q.head = f, nil, nil
+	q.form, q.forms = f, nil
 	if f.element > 0 {
 		q.Plan = q.Marked(fmt.Sprintf("elements of %d bytes", f.element))
 	}
@@ -58,6 +58,9 @@ func (p *plan) as(f form) *plan {
 			words += ", which does not commute"
 		}
 		q.Plan = q.Marked(words)
+	}
+	if f.note != "" {
+		q.Plan = q.Marked(f.note)
 	}
 	if f.counted {
 		q.Plan = q.Counted(f.shared)
