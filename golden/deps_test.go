@@ -133,7 +133,7 @@ var layers = []struct {
 		"options of a connection do not depend on its use"},
 	{"internal/notice", []string{"internal/clock"},
 		"a notice gets its text from the code that waits"},
-	{"internal/meet/internal/contact", []string{"internal/clock", "internal/notice", "internal/transport/seal", "internal/transport/tcpopt"},
+	{"internal/meet/internal/contact", []string{"internal/clock", "internal/notice", "internal/transport/seal", "internal/transport/tcpopt", "internal/version"},
 		"the first contact of a guest with its host is the same in a tree and in a lobby"},
 	{"internal/meet", []string{"ir", "internal/clock", "internal/notice", "internal/transport/seal", "internal/meet/internal/contact"},
 		"the meeting of ranks does not depend on their later messages"},

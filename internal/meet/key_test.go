@@ -138,7 +138,8 @@ func TestProvingHasABoundedTime(t *testing.T) {
 		h.come(t.Context(), 0, nil)
 		nonce := seal.NewNonce()
 		opening := append(contact.AppendOpening(nil, seal.Signed), nonce[:]...)
-		for _, said := range []int{0, 3, 7, 7 + 5, len(opening)} { // 7 bytes come before the nonce
+		before := len(opening) - len(nonce)
+		for _, said := range []int{0, 3, before, before + 5, len(opening)} {
 			settle()
 			conn, begun := h.connect(), time.Now()
 			go conn.Write(opening[:said])

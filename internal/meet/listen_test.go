@@ -29,8 +29,10 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, t.Context(), 3)
 		h.come(t.Context(), 1, nil)
-		version := fmt.Sprintf("a rank speaks version 99 of the rendezvous, but the process that it connects to speaks version %d", Version)
-		require.Equal(t, version, h.stranger([]byte{0x5C, 0xED, 0, 1, 0, 99}))
+		versions := `^a rank speaks version %d on the wire \(%s\), but the process that it connects to speaks version %d \(meet\.test .+\)$`
+		require.Regexp(t, fmt.Sprintf(versions, 16, "an older program", Version), h.stranger([]byte{0x5C, 0xED, 0, 1, 0, 16}))
+		newer := contact.AppendBytes([]byte{0x5C, 0xED, 0, 1, 0, 99}, "solver v9")
+		require.Regexp(t, fmt.Sprintf(versions, 99, "solver v9", Version), h.stranger(newer))
 		require.Empty(t, h.stranger([]byte("GET / ")))
 		require.Empty(t, h.stranger([]byte{0x5C}))
 		other := `rank 2 is of job "day", rank 0 of job "night"`
@@ -39,7 +41,7 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 		h.come(t.Context(), 2, nil)
 		h.wg.Wait()
 		require.NoError(t, errors.Join(h.errs...))
-		require.EqualValues(t, 5, h.tabs[0].Refused)
+		require.EqualValues(t, 6, h.tabs[0].Refused)
 		h.met()
 	})
 }

@@ -1,34 +1,38 @@
 package contact
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"sync"
 
 	"github.com/schedgen/schedgen/internal/transport/seal"
+	"github.com/schedgen/schedgen/internal/version"
 )
 
-// A guest's first message to its host is its opening: magic u32, version u16, the protection that
-// it wants u8 ([seal.Mode]). With a key, both sides prove it before anything else
+// A guest's first message to its host is its opening: magic u32, version u16, the build of its
+// program (text), and the protection that it wants u8 ([seal.Mode]). With a key, both sides prove it before anything else
 // ([seal.Handshake]):
 //
 //	guest  opening, its nonce [32]
 //	host   status, its nonce [32], its proof [32]
 //	guest  its proof [32]
 //
-// and seal the rest. A status with an error is not authentic. Magic, version and statuses are the
-// same in all versions, so that processes of different versions can tell each other why they do not
-// meet.
+// and seal the rest. A status with an error is not authentic. Magic, version, the build from version
+// 17 on, and statuses are the same in all versions, so that processes of different versions can tell
+// each other why they do not meet.
 const (
 	openingMagic = 0x5CED0001
-	openingLen   = 4 + 2 + 1
+	firstBuild   = 17 // the first version whose openings have a build
 
 	// Version is the version of all messages between ranks, while they meet and afterwards: ranks
 	// of different versions do not meet.
-	Version = 16
+	Version = 17
 )
 
 // MaxJob is the greatest length of a job's name in bytes.
@@ -61,33 +65,51 @@ var ErrUnheard = errors.New("it hung up")
 func AppendOpening(b []byte, m seal.Mode) []byte {
 	b = binary.BigEndian.AppendUint32(b, openingMagic)
 	b = binary.BigEndian.AppendUint16(b, Version)
-	return append(b, byte(m))
+	return append(AppendBytes(b, build()), byte(m))
 }
+
+// maxBuild is the greatest length of the text of a build in bytes.
+const maxBuild = 256
+
+// build names this program and its build, as in "solver v1.2.0, go1.26".
+var build = sync.OnceValue(func() string {
+	line := version.Line(filepath.Base(os.Args[0]), version.Build())
+	return line[:min(len(line), maxBuild)]
+})
 
 // IsOpening reports whether a connection that begins with b is for ranks that meet or for a lobby.
 func IsOpening(b []byte) bool {
 	return len(b) >= 4 && binary.BigEndian.Uint32(b) == openingMagic
 }
 
-// readOpening returns the protection that a guest wants.
-func readOpening(r io.Reader) (seal.Mode, error) {
-	var b [openingLen]byte
-	if n, err := io.ReadFull(r, b[:6]); err != nil {
+// readOpening returns a guest's opening, and the protection that it wants, which is the last byte.
+func readOpening(r io.Reader) (opening []byte, m seal.Mode, err error) {
+	b := make([]byte, 6, 6+2+maxBuild+1)
+	if n, err := io.ReadFull(r, b); err != nil {
 		if n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
 			err = errLeft
 		}
-		return 0, fmt.Errorf("%w: %w", ErrStranger, err)
+		return nil, 0, fmt.Errorf("%w: %w", ErrStranger, err)
 	}
-	if m := binary.BigEndian.Uint32(b[0:]); m != openingMagic {
-		return 0, fmt.Errorf("%w: it begins with %x", ErrStranger, b[:4])
+	if m := binary.BigEndian.Uint32(b); m != openingMagic {
+		return nil, 0, fmt.Errorf("%w: it begins with %x", ErrStranger, b[:4])
 	}
-	if v := binary.BigEndian.Uint16(b[4:]); v != Version {
-		return 0, &VersionError{v}
+	v := binary.BigEndian.Uint16(b[4:])
+	if v < firstBuild {
+		return nil, 0, &VersionError{v, ""}
 	}
-	if _, err := io.ReadFull(r, b[6:]); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrStranger, err)
+	its, err := ReadBytes(r, maxBuild)
+	switch {
+	case err != nil:
+		return nil, 0, fmt.Errorf("%w: %w", ErrStranger, err)
+	case v != Version:
+		return nil, 0, &VersionError{v, Printable(its)}
 	}
-	return seal.Mode(b[6]), nil
+	var mode [1]byte
+	if _, err := io.ReadFull(r, mode[:]); err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrStranger, err)
+	}
+	return append(AppendBytes(b, its), mode[0]), seal.Mode(mode[0]), nil
 }
 
 // ModeError is the error of a guest with a key at a host without one, or the reverse.
@@ -98,20 +120,24 @@ func (e *ModeError) Error() string {
 }
 
 // VersionError is the error of a guest that speaks another version.
-type VersionError struct{ version uint16 }
+type VersionError struct {
+	version uint16
+	build   string // of its program; "" if it does not say
+}
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("a rank speaks version %d of the rendezvous, but the process that it connects to speaks version %d", e.version, Version)
+	return fmt.Sprintf("a rank speaks version %d on the wire (%s), but the process that it connects to speaks version %d (%s)",
+		e.version, cmp.Or(e.build, "an older program"), Version, build())
 }
 
 // ErrKey says that the other side has not proved the key.
 var ErrKey = errors.New("not the same key")
 
 // Admit makes the guest at the other end of conn prove the key, and returns the connection for the
-// conversation. Before that it stores only the guest's nonce.
+// conversation. Before that it stores only the guest's opening and nonce.
 func (c *Credentials) Admit(conn net.Conn) (net.Conn, error) {
 	var theirs [seal.NonceLen]byte
-	m, err := readOpening(conn)
+	opening, m, err := readOpening(conn)
 	if err == nil && m != seal.Plain {
 		if _, err = io.ReadFull(conn, theirs[:]); err != nil {
 			err = fmt.Errorf("%w: %w", ErrStranger, err)
@@ -126,7 +152,7 @@ func (c *Credentials) Admit(conn net.Conn) (net.Conn, error) {
 		return conn, nil
 	}
 	own := seal.NewNonce()
-	h := seal.NewHandshake(c.Key, m, append(AppendOpening(nil, m), theirs[:]...), &own)
+	h := seal.NewHandshake(c.Key, m, append(opening, theirs[:]...), &own)
 	if _, err := conn.Write(append(append(AppendStatus(nil, ""), own[:]...), h.Proof(seal.Host)...)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStranger, err)
 	}

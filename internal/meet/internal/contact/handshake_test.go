@@ -2,7 +2,9 @@ package contact
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -62,7 +64,9 @@ func TestRecordedConversationsAreOfNoUse(t *testing.T) {
 // that the other side does not have the key, even if it tries to make each take the other for a
 // rank of its own mode.
 func TestChangedConversationsAreOfNoUse(t *testing.T) {
-	const mode, nonce, status = openingLen - 1, openingLen, 2
+	const status = 2
+	nonce := len(AppendOpening(nil, seal.Signed))
+	mode := nonce - 1
 	for name, c := range map[string]struct {
 		host, member seal.Mode
 		says, hears  map[int]byte // by index: what is added to the byte
@@ -153,6 +157,30 @@ func TestReasonsArePlainText(t *testing.T) {
 	says := AppendStatus(nil, "\x1b[2Jall is well\nrank 0: \xff\u202e")
 	_, err := signed.Introduce(&scripted{in: bytes.NewReader(says)}, "rank 0")
 	require.EqualError(t, err, "rank 0, which has not proved the key, says: �[2Jall is well�rank 0: ��")
+}
+
+// A process of another version is told both versions and both programs, unless it is too old to say
+// what it runs. What it says about itself is plain text.
+func TestVersionsAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		version uint16
+		build   string
+		want    string
+	}{
+		{firstBuild - 1, "", fmt.Sprintf("a rank speaks version %d on the wire (an older program), but", firstBuild-1)},
+		{Version + 1, "solver v9.1.0, go1.99", fmt.Sprintf("a rank speaks version %d on the wire (solver v9.1.0, go1.99), but", Version+1)},
+		{Version + 1, "\x1b[2J", fmt.Sprintf("a rank speaks version %d on the wire (\ufffd[2J), but", Version+1)},
+	} {
+		opening := binary.BigEndian.AppendUint16(AppendOpening(nil, seal.Plain)[:4], c.version)
+		if c.version >= firstBuild {
+			opening = AppendBytes(opening, c.build)
+		}
+		_, err := signed.Admit(&scripted{in: bytes.NewReader(append(opening, "another form"...))})
+		var other *VersionError
+		require.ErrorAs(t, err, &other)
+		require.EqualError(t, err, fmt.Sprintf("%s the process that it connects to speaks version %d (%s)", c.want, Version, build()))
+	}
+	require.Regexp(t, `^contact\.test .*go1`, build())
 }
 
 // FuzzOpening sends rank 0 messages that no holder of the key sends.

@@ -44,7 +44,7 @@ func TestSiegeOfHandshakes(t *testing.T) {
 			case 2:
 				said = said[:r.IntN(len(said))]
 			case 3:
-				for i := openingLen; i < len(said); i++ {
+				for i := len(AppendOpening(nil, signed.Mode)); i < len(said); i++ {
 					said[i] = byte(r.Uint32())
 				}
 			}
