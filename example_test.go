@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/schedgen/schedgen"
 	"github.com/schedgen/schedgen/local"
@@ -29,6 +30,20 @@ func ExampleInit() {
 	if err := schedgen.Barrier(ctx, comm); err != nil {
 		log.Fatal(err)
 	}
+	// Output: rank 0 of 1
+}
+
+func ExampleJoin() {
+	ctx := context.Background()
+	comm, err := schedgen.Join(ctx, schedgen.Config{
+		Algorithms: map[string]schedgen.Algorithm{"bcast": {Name: "bcast/binomial"}},
+		Silence:    10 * time.Second,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer comm.Close()
+	fmt.Printf("rank %d of %d\n", comm.Rank(), comm.Size()) // no launcher has started this program
 	// Output: rank 0 of 1
 }
 
