@@ -82,9 +82,5 @@ func (c *Comm) bcastHead(ctx context.Context, root int) error {
 // end of ctx fails the communicator.
 func (c *Comm) bcastRest(ctx context.Context, rest []byte, root int) error {
 	mem := core.InPlace(rest)
-	p, err := c.planOf(bcast, &mem, root, form{})
-	if err != nil {
-		return err
-	}
-	return c.run(ctx, p, &mem)
+	return c.operate(ctx, bcast, &mem, root, form{})
 }
