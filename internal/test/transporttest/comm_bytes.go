@@ -40,6 +40,7 @@ func testBytes(t *testing.T, with network) {
 			})
 		}
 	}
+	with.run(t, "Values", func(t *testing.T) { testValues(t, with) })
 	with.run(t, "TooLarge", func(t *testing.T) { testBytesTooLarge(t, with) })
 }
 
@@ -54,6 +55,35 @@ func bcastBytes(ctx context.Context, c *runtime.Comm, i uint64, n int, buf []byt
 		err = fmt.Errorf("rank %d: wrong bytes in broadcast %d of %d bytes from rank %d", c.Rank(), i, n, root)
 	}
 	return got, err
+}
+
+// testValues exchanges a value of another length between every two ranks.
+func testValues(t *testing.T, with network) {
+	comms := join(t, with, 4, runtime.Config{Chunk: 3000, Repair: 2 * time.Millisecond})
+	all(t, comms, func(ctx context.Context, c *runtime.Comm) error {
+		for turn := range lengths {
+			value := func(from, to int) []byte {
+				return content(uint64(from*c.Size()+to), lengths[(turn+from+2*to)%len(lengths)])
+			}
+			var mine [][]byte
+			for to := range c.Size() {
+				mine = append(mine, value(c.Rank(), to))
+			}
+			got, err := c.AlltoallBytes(ctx, mine)
+			if err != nil {
+				return err
+			}
+			if got, err = c.AllgatherBytes(ctx, got[turn%c.Size()]); err != nil {
+				return err
+			}
+			for rank, v := range got {
+				if !bytes.Equal(v, value(turn%c.Size(), rank)) {
+					return fmt.Errorf("rank %d: wrong value of rank %d in turn %d", c.Rank(), rank, turn)
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // testBytesTooLarge: a message beyond the limit is an error at every rank, and the next operation
