@@ -245,7 +245,11 @@ var homes = []struct {
 	in      []string
 	reason  string
 }{
-	{[]string{"net/http/...", "expvar", "html/template"}, []string{"runtime/membership/etcd", "internal/test/etcdtest", "runtime/status", "cli/...", "cmd/..."},
+	{[]string{"html/template", "text/template"}, nil,
+		"a template calls methods by name, so a program with one carries all methods of all its types"},
+	{[]string{"expvar"}, nil,
+		"it shows the command line and all variables to whom http.DefaultServeMux answers; a program publishes what it wants itself"},
+	{[]string{"net/http/..."}, []string{"runtime/membership/etcd", "internal/test/etcdtest", "runtime/status", "cli/...", "cmd/..."},
 		"a program that shows no status has no server in it, and a program without etcd has no client of it"},
 	{[]string{"time", "unsafe"}, []string{".", "internal/test/buildtest", "internal/test/heavy", "internal/test/netns", "internal/test/porttest", "runtime/...", "internal/clock", "internal/core/...", "internal/explore", "internal/fold/...", "internal/meet/...", "internal/mpi/...", "internal/notice", "internal/board", "internal/simnet", "internal/survey", "internal/test/...", "internal/transport/...", "internal/cast/...", "cli/...", "cmd/...", "internal/command/...", "internal/outfile", "internal/terminal", "examples/...", "internal/lab/...", "internal/source"},
 		"ir, schedule, verify and emit are functions of their arguments; the module's root sees elements of any type as bytes, and has durations in its Config"},
@@ -507,7 +511,8 @@ var whys = []struct{ pkg, imported, want string }{
 	{"runtime", module + "/verify", ""},
 	{"runtime", module + "/emit", "transports are given"},
 	{"runtime", "net/http", "has no server in it"},
-	{"runtime", "expvar", "has no server in it"},
+	{"runtime/status", "expvar", "the command line"},
+	{"runtime/status", "html/template", "calls methods by name"},
 	{"runtime", "log/slog", ""},
 	{"runtime/status", "net/http", ""},
 	{"runtime/status", module + "/runtime", ""},

@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -24,4 +25,19 @@ func TestHelloLinksNoProofs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A program with a status page carries a server, and no more methods than it calls: nothing in it
+// calls methods by a name that only the run knows.
+func TestStatusLinksNoTemplates(t *testing.T) {
+	page := buildtest.Program(t, module+"/golden/testdata/page")
+	out, err := exec.Command("go", "tool", "nm", filepath.Clean(page)).Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), " T net/http.(*Server).Serve\n")
+	for _, name := range []string{"reflect.Value.MethodByName", "reflect.Value.Method", "text/template.", "html/template.", "expvar.", "net/http/pprof."} {
+		require.NotContains(t, string(out), " T "+name, "what that costs: see CONTRIBUTING.md, A flag of schedcast")
+	}
+	info, err := os.Stat(page)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(15_000_000), "bytes; most are net/http with its TLS and HTTP/2")
 }

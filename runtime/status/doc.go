@@ -1,9 +1,7 @@
 // Package status shows what the ranks of a job are doing: as an HTML page and as JSON, for a person
-// who wants to know why a job is stuck; as metrics for Prometheus; and as a variable of package
-// expvar.
+// who wants to know why a job is stuck; as metrics for Prometheus; and as a check of health.
 //
 //	http.Handle("/", status.Handler(status.Of(comm.Runtime())))
-//	expvar.Publish("schedgen", status.Var(status.Of(comm.Runtime())))
 //
 // The [Source] decides which processes are shown. The source that [Of] returns shows this process
 // only.

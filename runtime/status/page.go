@@ -4,24 +4,18 @@ import (
 	"bytes"
 	_ "embed" // for page.html
 	"fmt"
-	"html/template"
+	"html"
 	"strings"
-	"sync"
 
 	"github.com/schedgen/schedgen/runtime"
 )
 
+// pageText is the page with {title}, {findings} and {rows} to be filled in. A template would do the
+// same. But it calls methods by name, so every program with a page would carry all methods of all
+// its types: 5 MB.
+//
 //go:embed page.html
 var pageText string
-
-var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
-
-// view is the data of the page.
-type view struct {
-	Title    string
-	Findings []string
-	Rows     []row
-}
 
 // row is one line of the table: an operation of a rank, or a rank that is in no operation.
 type row struct {
@@ -38,16 +32,56 @@ type row struct {
 	Ended     string // operations and bytes of the communicator so far
 }
 
-// writePage writes the page. A cell without content shows a dash.
+// writePage writes the page. All text is escaped.
 func writePage(b *bytes.Buffer, reports []Report, rates *rates) error {
-	v := view{Title: title(reports), Findings: Findings(reports)}
+	var rows strings.Builder
 	for _, r := range reports {
-		v.Rows = append(v.Rows, rowsOf(&r, rates)...)
+		for _, row := range rowsOf(&r, rates) {
+			row.write(&rows)
+		}
 	}
-	if err := page().Execute(b, v); err != nil {
-		return fmt.Errorf("status: %w", err)
+	fill := strings.NewReplacer("{title}", html.EscapeString(title(reports)), "{findings}", list(Findings(reports)), "{rows}", rows.String())
+	_, err := fill.WriteString(b, pageText)
+	return err
+}
+
+// list returns the findings as a list, or a sentence if there is none.
+func list(findings []string) string {
+	if len(findings) == 0 {
+		return "<p>Nothing has waited for a second.</p>\n"
 	}
-	return nil
+	var b strings.Builder
+	b.WriteString("<ul>\n")
+	for _, f := range findings {
+		fmt.Fprintf(&b, "<li>%s</li>\n", html.EscapeString(f))
+	}
+	b.WriteString("</ul>\n")
+	return b.String()
+}
+
+// write writes the row. A cell without content shows a dash.
+func (r *row) write(b *strings.Builder) {
+	b.WriteString("<tr")
+	if r.Class != "" {
+		fmt.Fprintf(b, ` class="%s"`, r.Class)
+	}
+	rank, operation := html.EscapeString(r.Rank), html.EscapeString(r.Operation)
+	if strings.HasPrefix(r.URL, "http://") || strings.HasPrefix(r.URL, "https://") { // no script
+		rank = fmt.Sprintf(`<a href="%s">%s</a>`, html.EscapeString(r.URL), rank)
+	}
+	if r.Detail != "" {
+		operation += "<br><small>" + html.EscapeString(r.Detail) + "</small>"
+	}
+	fmt.Fprintf(b, `><td>%s<td>%s<td class="n">%s<td class="n">%s<td>%s<td>%s<td>%s<td>%s</tr>`+"\n", rank, operation,
+		cell(r.Age), cell(r.Quiet), cell(r.Step), cell(r.WaitsFor), cell(r.Repairs), cell(r.Ended))
+}
+
+// cell returns the content of a cell.
+func cell(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return html.EscapeString(text)
 }
 
 // title says how many ranks the job has, and how many of them have reported.

@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"expvar"
 
 	"github.com/schedgen/schedgen/runtime"
 )
@@ -29,10 +28,4 @@ func Of(comm *runtime.Comm) Source {
 func Tell(comm *runtime.Comm) Report {
 	states := comm.States()
 	return Report{Process: states[0].Process, States: states}
-}
-
-// Var returns a variable for package expvar with the same content as the JSON of the page. Package
-// expvar adds a page with all variables to http.DefaultServeMux.
-func Var(src Source) expvar.Func {
-	return func() any { return src(context.Background()) }
 }
