@@ -183,6 +183,10 @@ type Observe struct {
 	// handler may call any method but Close.
 	Log *slog.Logger
 
+	// Latency counts how long operations take, by algorithm and length, for metrics. Each operation
+	// then reads the clock twice.
+	Latency bool
+
 	// Trace is called for every step of operations, by one goroutine at a time. The call comes in
 	// the middle of the work: it must be quick and must not call the communicator. Package perfetto
 	// writes files of these events.

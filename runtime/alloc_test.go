@@ -18,7 +18,7 @@ func TestWarmOperationsDoNotAllocate(t *testing.T) {
 	const rounds = 2000
 	comms := group(t, 4, mem.Options{Queue: 4096}, runtime.Config{
 		Algorithms: runtime.Algorithms{"bcast": {Name: "bcast/mcast-acktree"}},
-		Observe:    runtime.Observe{Log: slog.New(slog.DiscardHandler)},
+		Observe:    runtime.Observe{Log: slog.New(slog.DiscardHandler), Latency: true},
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

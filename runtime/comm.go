@@ -51,6 +51,7 @@ type Comm struct {
 	closing   bool
 	told      told
 	patience  patience
+	latencies latencies
 }
 
 // Join connects the ranks that the launcher's environment names, unless cfg.Transport is set, and
@@ -273,6 +274,7 @@ type Totals struct {
 	Given           uint64        `json:"given"`             // rootless messages put to ranks that had lost their multicasts
 	Asked           uint64        `json:"asked"`             // questions of this rank
 	Answered        uint64        `json:"answered"`          // questions that this rank has answered
+	LostRanks       uint64        `json:"lost_ranks"`        // processes lost by communicators that share the transport
 	Transport       wire.Stats    `json:"transport"`         // counters of the transport, which other communicators may share
 	RootDelay       time.Duration `json:"root_delay_ns"`     // the current delay of DelayAdaptive
 	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last operation that moved blocks
@@ -292,7 +294,7 @@ func (c *Comm) totals() Totals {
 		Operations: n.Operations, McastChunks: n.McastChunks, PutChunks: n.PutChunks,
 		LastMcastChunks: n.LastMcastChunks, LastPutChunks: n.LastPutChunks,
 		Repairs: n.Repairs, Doubled: n.Doubled, Stale: n.Stale + c.drv.stale,
-		Published: n.Published, Delivered: n.Delivered, Given: n.Given, Asked: n.Asked, Answered: n.Answered,
+		Published: n.Published, Delivered: n.Delivered, Given: n.Given, Asked: n.Asked, Answered: n.Answered, LostRanks: uint64(len(c.drv.gone)),
 		RootDelay: time.Duration(n.Delay), Transport: c.drv.tr.Stats(),
 	}
 }

@@ -33,6 +33,7 @@ type driver struct {
 	active []*Comm         // the entries of comms that are not nil
 	ends   []peerEnd       // how the connections with each endpoint have ended
 	silent []error         // by endpoint, including this one: why it is lost although its connections stand; nil: it is not
+	gone   map[int]bool    // endpoints that a communicator has lost
 	stale  uint64          // frames dropped: of no communicator here, or from no member
 
 	numbers numbers
@@ -94,7 +95,7 @@ type peerEnd struct {
 
 // newDriver returns the driver of cfg's transport. The driver is idle until run.
 func newDriver(cfg *Config) *driver {
-	d := &driver{tr: cfg.Transport, clock: cfg.Clock, start: cfg.Clock.Now(), behind: background{pace: cfg.Waiting.Idle}, linger: cfg.Waiting.Linger, numbers: numbers{generation: cfg.Epoch}}
+	d := &driver{tr: cfg.Transport, gone: make(map[int]bool), clock: cfg.Clock, start: cfg.Clock.Now(), behind: background{pace: cfg.Waiting.Idle}, linger: cfg.Waiting.Linger, numbers: numbers{generation: cfg.Epoch}}
 	d.ends = make([]peerEnd, cfg.Transport.Size())
 	d.silent = make([]error, cfg.Transport.Size())
 	d.cond.L = &d.mu
@@ -146,6 +147,7 @@ func (d *driver) add(c *Comm) {
 // making by, or the driver itself has told all communicators.
 func (d *driver) lost(by *Comm, rank int, err error) {
 	endpoint := by.endpointOf(rank)
+	d.gone[endpoint] = true
 	if d.silent[endpoint] != nil || !errors.Is(err, ErrPeerSilent) {
 		return
 	}

@@ -84,6 +84,7 @@ func TestFramesOfStrangers(t *testing.T) {
 	later.core.Tick(1)
 	require.ErrorIs(t, later.core.Err(), ErrPeerLost, "what the transport tells but once")
 	require.ErrorContains(t, later.core.Err(), "rank 1:")
+	require.Equal(t, map[int]bool{5: true}, d.gone, "two communicators have lost it")
 	later, err = first.register([]int{4, 2}, outcome{number: 11, epoch: 9}, casting{})
 	require.NoError(t, err)
 	require.NoError(t, later.core.Err())

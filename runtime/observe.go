@@ -34,6 +34,10 @@ type Observe struct {
 	// silences them.
 	Log *slog.Logger
 
+	// Latency counts how long operations take: see State.Latencies. Each operation then reads the
+	// clock twice.
+	Latency bool
+
 	// Trace is called with every event of operations. If Trace is nil, the cost is one comparison
 	// per event. One goroutine at a time calls Trace, in the middle of its work: Trace must be
 	// quick, and must not call the communicator. Package perfetto writes traces to files.

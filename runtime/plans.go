@@ -20,7 +20,8 @@ type plan struct {
 	ordered bool   // it folds in the order of the ranks
 	tree    string // the fixed tree of Reproducible, if it folds along that; "": another tree
 	form    form
-	forms   []*plan // the same schedule for calls of other forms
+	forms   []*plan           // the same schedule for calls of other forms
+	latency *algorithmLatency // of all plans of the algorithm; nil before the first operation that counts
 }
 
 // form is what ranks must agree on about a call that moves blocks, besides the schedule. The zero

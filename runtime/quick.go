@@ -36,6 +36,7 @@ func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers) bool {
 			yields = quickYields
 		}
 	}
+	since := c.since()
 	q.Own(p, mem)
 	if !c.through(q, p, looks, yields) {
 		if err := q.Broken(); err != nil {
@@ -48,6 +49,7 @@ func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers) bool {
 	c.started++
 	c.drv.behind.entered++
 	c.core.Through(p, q, mem.Block)
+	c.took(by, mem.Block, since)
 	return true
 }
 

@@ -26,6 +26,8 @@ type Request struct {
 	mem  core.Buffers
 	seq  uint64 // number of the operation
 
+	since core.Time // when it was started; see Comm.since
+
 	lengths lengths // the counts that mem points to, unless a Prepared has them
 
 	next  *Request // in the queue
@@ -225,7 +227,7 @@ func (c *Comm) belated(ctx context.Context, name string) error {
 // start gives r the next number and begins r as soon as there is room.
 func (c *Comm) start(r *Request) {
 	c.started++
-	r.seq = c.started
+	r.seq, r.since = c.started, c.since()
 	if c.queue.first == nil && c.core.Vacant() {
 		c.begin(r)
 	} else {
@@ -270,6 +272,7 @@ func (c *Comm) endReady() (some bool) {
 			c.logWaited(r)
 		}
 		c.traceEnd(r, nil)
+		c.took(r.plan, r.mem.Block, r.since)
 		r.end(nil)
 		some = true
 	}

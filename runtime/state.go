@@ -33,6 +33,8 @@ type State struct {
 	Watch   *core.Watch `json:"watch,omitempty"`   // the nearest rank that this rank asks for signs of life
 	Failure string      `json:"failure,omitempty"` // why the communicator has failed, or that it is closed
 	Totals  Totals      `json:"totals"`            // counters since Join
+
+	Latencies []Latency `json:"latencies,omitempty"` // with Observe.Latency, by algorithm and length
 }
 
 // Operation is an open operation and the ranks that it waits for.
@@ -93,7 +95,7 @@ func (c *Comm) snapshot() State {
 	s := State{
 		Comm: c.number, Process: d.tr.Rank(), Rank: c.rank, Size: c.size, First: c.endpointOf(0), Epoch: c.cfg.Epoch, Transport: transportName(d.tr), Group: c.groupName(), Shared: c.shared,
 		Callers: c.calls, Begun: in.Begun, Ended: in.Ended, Unread: in.Unread, Questions: in.Questions, Open: []Operation{}, Peers: in.Peers, Watch: in.Watch,
-		Totals: c.totals(),
+		Totals: c.totals(), Latencies: c.latencies.list(),
 	}
 	for r := c.queue.first; r != nil; r = r.next {
 		s.Queued++

@@ -93,6 +93,9 @@ func baseprint(h *ir.Header) uint64 {
 	return f.Sum64()
 }
 
+// Collective returns the name of the collective that p's operations carry out.
+func (p *Plan) Collective() string { return p.header.Collective }
+
 // Root returns the root of p's operations, or -1 if they have none.
 func (p *Plan) Root() int {
 	if !p.header.Rooted() {

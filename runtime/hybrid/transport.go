@@ -205,6 +205,7 @@ func (t *Transport) Stats() wire.Stats {
 func sum(near, net wire.Stats) wire.Stats {
 	net.PutFrames += near.PutFrames
 	net.PutBytes += near.PutBytes
+	net.MemoryBytes += near.MemoryBytes
 	net.Flags += near.Flags
 	net.Lent += near.Lent
 	net.GotFrames += near.GotFrames

@@ -70,7 +70,11 @@ func (t *Transport) Caps() wire.Caps {
 }
 
 // Stats implements [wire.Transport].
-func (t *Transport) Stats() wire.Stats { return t.stats }
+func (t *Transport) Stats() wire.Stats {
+	s := t.stats
+	s.MemoryBytes = s.PutBytes
+	return s
+}
 
 // Wake implements [wire.Transport].
 func (t *Transport) Wake() {

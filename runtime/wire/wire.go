@@ -271,6 +271,7 @@ const (
 type Stats struct {
 	PutFrames       uint64 `json:"put_frames"`      // sent
 	PutBytes        uint64 `json:"put_bytes"`       // sent, in frames and through windows; a chunk in a window counts for each of its readers
+	MemoryBytes     uint64 `json:"memory_bytes"`    // the part of PutBytes that went through memory which ranks share
 	Flags           uint64 `json:"flags"`           // written; a flag for several ranks counts once
 	Lent            uint64 `json:"lent"`            // chunks lent to receivers; a chunk for several ranks counts once
 	GotFrames       uint64 `json:"got_frames"`      // received by put

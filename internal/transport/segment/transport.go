@@ -90,7 +90,11 @@ func (t *Transport) Caps() wire.Caps {
 }
 
 // Stats returns the counters. The caller holds the lock of Poll.
-func (t *Transport) Stats() wire.Stats { return t.stats }
+func (t *Transport) Stats() wire.Stats {
+	s := t.stats
+	s.MemoryBytes = s.PutBytes
+	return s
+}
 
 // idlePolls is how many polls without result pass between two reads of the clock, for check.
 const idlePolls = 1 << 12
