@@ -104,7 +104,7 @@ func (c *rankCollectiveCmd) ready(ctx context.Context, s *session, rank int) err
 // shows the progress.
 func (s *session) takePart(ctx context.Context, seat *seatFlags, bar terminal.Progress) (t *crew.Tally, err error) {
 	defer bar.Clear()
-	s.Job.Log = waitLog(s.std)
+	s.Job.Log, s.Job.Latency = waitLog(s.std), s.seen.Status != nil
 	res := crew.Resources{Input: s.Input, Schedule: s.flags.file, Open: seat.opening(s.flags), Position: crew.NewPosition(s.Job.Rank), Log: s.flags.eventLog(s.std)}
 	trace, err := s.seen.openTrace()
 	if err != nil {

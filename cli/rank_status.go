@@ -48,12 +48,13 @@ const ownPath = "/own"
 // showRank serves the status page of this rank until the book is closed. It returns nil if the
 // flags ask for no page.
 func (f *seenFlags) showRank(ctx context.Context, own *crew.Position, coordinator string, std terminal.Stdio) (*book, error) {
-	if f.Status == nil {
-		return nil, nil
+	if err := f.check(); err != nil || f.Status == nil {
+		return nil, err
 	}
 	b := &book{own: own, pages: make(map[int]string)}
 	mux := http.NewServeMux()
 	mux.Handle("/", status.Handler(b.reports))
+	mux.Handle("/healthz", status.Handler(b.ownReport)) // of this process, whatever has become of others
 	mux.Handle(ownPath+"/", http.StripPrefix(ownPath, status.Handler(b.ownReport)))
 	var err error
 	if b.server, err = f.serve(ctx, mux); err != nil {

@@ -35,7 +35,7 @@ func TestNoFlagIsRefusedAlways(t *testing.T) {
 		"coordinator": "127.0.0.1:7 --transport tcp", "transport": "tcp", "interface": "lo --transport mcast", "ipv6": " --transport tcp",
 		"loss": "0.1 --transport mcast --algorithm {casts}", "netns": "2", "key-file": key + " --transport tcp", "encrypt": " --transport tcp --key-file " + key,
 		"network": net,
-		"json":    "", "verbose": "", "status": ":0", "trace": "FILE",
+		"json":    "", "verbose": "", "status": ":0", "status-host": "ranks.example --status :0", "trace": "FILE",
 		"size": "160", "counts": "8,16,0,8", "messages": "3", "iterations": "2", "input": key, "output": t.TempDir(), "root": "1", "origin": "1",
 		"op": "max", "type": "int32", "chunks": "2 --algorithm {param}", "hosts": "2 --algorithm {param}", "degree": "2 --algorithm {param}",
 		"fan-in": "2 --algorithm {param}", "fan-out": "2 --algorithm {param}", "delay": "fixed --transport mcast", "root-delay": "1us --delay fixed --transport mcast",

@@ -247,12 +247,15 @@ func (s *session) finish(ctx context.Context, r toRun) error {
 // watched executes the run. Meanwhile it serves the page of --status and writes the file of
 // --trace.
 func (s *session) watched(ctx context.Context, t *crew.Tally, bar terminal.Progress) (err error) {
+	if err := s.seen.check(); err != nil {
+		return err
+	}
 	trace, err := s.seen.openTrace()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, trace.close()) }()
-	s.Trace = trace.file()
+	s.Trace, s.Job.Latency = trace.file(), s.seen.Status != nil
 	if s.seen.Status != nil {
 		s.Board = crew.NewBoard(s.Job.Params.Ranks)
 		server, err := s.seen.serve(ctx, status.Handler(s.Board.Reports))

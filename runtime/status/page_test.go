@@ -60,11 +60,12 @@ func TestProgress(t *testing.T) {
 // TestNamed: a request that names another host is refused. A browser sends such a request when a
 // foreign page has made its own name resolve to this host.
 func TestNamed(t *testing.T) {
-	s, err := Serve(t.Context(), "localhost:0", Handler(func(ctx context.Context) []Report { return nil }))
+	s, err := Serve(t.Context(), "localhost:0", Handler(func(ctx context.Context) []Report { return nil }), "job.example", "Ranks")
 	require.NoError(t, err)
 	defer s.Close()
 	for host, want := range map[string]int{
 		s.Addr().String(): 200, "127.0.0.1": 200, "localhost:9000": 200, "LOCALHOST.": 200, "[::1]:80": 200, "10.77.0.1:80": 200,
+		"job.example": 200, "JOB.example.:9000": 200, "ranks:80": 200, "a.job.example": 421, "job.example.com": 421,
 		"rebind.example": 421, "rebind.example:9000": 421, "127.0.0.1.rebind.example": 421, "localhost.rebind.example": 421,
 	} {
 		for _, path := range []string{"/", "/status.json", "/metrics"} {

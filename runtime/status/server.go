@@ -40,17 +40,17 @@ const (
 // Serve serves h at addr until Close. addr is host:port, or :port or port for the loopback address;
 // port 0 selects any free port. Errors name the address.
 //
-// A request must name the host as an address, as localhost, as the host name of the system, or as
-// addr does. The server refuses all other requests: otherwise a web page of a third party, whose
-// name was made to resolve to this host, could read the status through the browser of a person here
-// (DNS rebinding). A proxy that serves the page under another name must send the address as Host.
-func Serve(ctx context.Context, addr string, h http.Handler) (*Server, error) {
+// A request must name the host as an address, as localhost, as the host name of the system, as addr
+// does, or as one of names, without ports. The server refuses all other requests: otherwise a web
+// page of a third party, whose name was made to resolve to this host, could read the status through
+// the browser of a person here (DNS rebinding). So names must not have one that others control.
+func Serve(ctx context.Context, addr string, h http.Handler, names ...string) (*Server, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", Address(addr))
 	if err != nil {
 		return nil, fmt.Errorf("serve the status: %w", err)
 	}
-	s := &Server{addr: l.Addr(), h: h, ended: make(chan error, 1), names: []string{"localhost"}}
+	s := &Server{addr: l.Addr(), h: h, ended: make(chan error, 1), names: append([]string{"localhost"}, names...)}
 	if host, _, err := net.SplitHostPort(Address(addr)); err == nil {
 		s.names = append(s.names, host)
 	}
@@ -96,7 +96,7 @@ func (s *Server) isNamed(host string) bool {
 // another host.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if !s.isNamed(r.Host) {
-		http.Error(w, fmt.Sprintf("this is the status page at %v, and the request is for host %q: open it by its address", s.addr, r.Host), http.StatusMisdirectedRequest)
+		http.Error(w, fmt.Sprintf("this is the status page at %v, and the request is for host %q: open it by its address, or allow the name", s.addr, r.Host), http.StatusMisdirectedRequest)
 		return
 	}
 	s.answering.RLock()

@@ -40,6 +40,7 @@ type Job struct {
 	rootDelay
 	Timeout time.Duration
 	Silence time.Duration // time without a sign of life after which a rank is lost; 0: never
+	Latency bool          // the rank counts how long operations take, for a status page
 	replying
 	Tune  probe.Plan // tune
 	Rules string     // text of the rules for algorithms that are not named; "": the built-in rules

@@ -93,7 +93,7 @@ func (w *worker) connect(ctx context.Context, cfg *runtime.Config) (err error) {
 	if cfg.Transport, err = w.res.Open(ctx, w.job); err != nil {
 		return CauseOf(ctx, err)
 	}
-	cfg.Observe.Log = w.res.Log
+	cfg.Observe.Log, cfg.Observe.Latency = w.res.Log, w.job.Latency
 	if w.res.Trace != nil {
 		w.trace = perfetto.New(w.res.Trace, perfetto.Options{Process: w.job.Rank})
 		cfg.Observe.Trace = w.trace.Event
