@@ -134,6 +134,7 @@ func TestBadTraceAndStatus(t *testing.T) {
 			"--trace /no/such/folder/trace.json": "--trace: open /no/such/folder/trace.json: no such file or directory",
 			"--trace /dev/null":                  "--trace=/dev/null: must be a regular file",
 			"--status " + l.Addr().String():      fmt.Sprintf("--status=%v: serve the status: listen tcp %v: bind: address already in use", l.Addr(), l.Addr()),
+			"--status-host ranks.example":        "--status-host: needs --status",
 			"--status 127.0.0.1:99999":           "--status=127.0.0.1:99999: serve the status: listen tcp: address 99999: invalid port",
 			"--status 127.0.0.1:1:2":             "--status=127.0.0.1:1:2: serve the status: listen tcp",
 		} {
