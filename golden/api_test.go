@@ -21,9 +21,9 @@ import (
 // public lists the packages that CHANGELOG.md promises to keep, by their paths below the module.
 var public = []string{
 	".", "local",
-	"ir", "schedule", "schedule/build", "schedule/selection", "verify", "emit", "sim", "network", "network/flow", "synth",
+	"ir", "schedule", "schedule/build", "schedule/selection", "verify", "emit", "sim", "network", "synth",
 	"runtime", "runtime/mem", "runtime/shm", "runtime/tcp", "runtime/mcast", "runtime/hybrid", "runtime/verbs",
-	"runtime/wire", "runtime/machine", "runtime/status", "runtime/perfetto",
+	"runtime/wire", "runtime/machine", "runtime/status", "runtime/perfetto", "runtime/otel",
 	"runtime/group", "runtime/membership", "runtime/membership/embedded", "runtime/membership/etcd", "runtime/membership/file",
 	"cli",
 }

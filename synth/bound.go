@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/flow"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/network"
-	"github.com/schedgen/schedgen/network/flow"
 )
 
 // Collective is a collective for which the package makes schedules.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/schedgen/schedgen/network/flow"
+	"github.com/schedgen/schedgen/internal/flow"
 )
 
 // Tree is a number of equal spanning trees of the ranks. Data goes from the root to all others, or

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/flow"
 	"github.com/schedgen/schedgen/network"
-	"github.com/schedgen/schedgen/network/flow"
 )
 
 // fabric is the ranks alone: how many trees each arc between ranks may carry, and the ways in the

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/schedgen/schedgen/network/flow"
+	"github.com/schedgen/schedgen/internal/flow"
 )
 
 // whole says how many whole trees each arc may carry.

@@ -3,7 +3,7 @@ package flow_test
 import (
 	"fmt"
 
-	"github.com/schedgen/schedgen/network/flow"
+	"github.com/schedgen/schedgen/internal/flow"
 )
 
 func ExampleGraph() {
