@@ -1,4 +1,4 @@
-// Package kubernetes holds the manifest of a job, and tests it.
+// Package kubernetes holds the manifests of a job and of a group, and tests them.
 package kubernetes
 
 import (
@@ -19,18 +19,22 @@ import (
 	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
-// manifest holds the fields of the objects in hello.yaml that the test reads.
+// manifest holds the fields of objects that the tests read.
 type manifest struct {
 	Kind     string
 	Metadata struct{ Name string }
 	Spec     struct {
 		ClusterIP                string `yaml:"clusterIP"`
 		PublishNotReadyAddresses bool   `yaml:"publishNotReadyAddresses"`
-		Selector                 map[string]string
+		Selector                 yaml.Node
 		CompletionMode           string `yaml:"completionMode"`
 		Completions, Parallelism int
+		Replicas                 int
+		ServiceName              string `yaml:"serviceName"`
+		PodManagementPolicy      string `yaml:"podManagementPolicy"`
 		Template                 struct {
-			Spec struct {
+			Metadata struct{ Labels map[string]string }
+			Spec     struct {
 				Subdomain     string
 				RestartPolicy string `yaml:"restartPolicy"`
 				Containers    []struct {
@@ -49,9 +53,9 @@ type manifest struct {
 	}
 }
 
-// read returns the service and the job.
-func read(t *testing.T) (service, job manifest) {
-	f, err := os.Open("hello.yaml")
+// read returns the service and the object of another kind in a file.
+func read(t *testing.T, name, kind string) (service, other manifest) {
+	f, err := os.Open(name)
 	require.NoError(t, err)
 	defer f.Close()
 	found := map[string]manifest{}
@@ -64,7 +68,7 @@ func read(t *testing.T) (service, job manifest) {
 		found[m.Kind] = m
 	}
 	require.Len(t, found, 2)
-	return found["Service"], found["Job"]
+	return found["Service"], found[kind]
 }
 
 // environ returns the environment that Kubernetes gives to the pod with the given index.
@@ -83,15 +87,42 @@ func environ(t *testing.T, job *manifest, index int) (env []string) {
 
 // TestManifest checks that the parts of the manifest which depend on each other agree.
 func TestManifest(t *testing.T) {
-	service, job := read(t)
+	service, job := read(t, "hello.yaml", "Job")
 	require.Equal(t, "None", service.Spec.ClusterIP)
 	require.True(t, service.Spec.PublishNotReadyAddresses)
-	require.Equal(t, map[string]string{"batch.kubernetes.io/job-name": job.Metadata.Name}, service.Spec.Selector)
+	require.Equal(t, map[string]string{"batch.kubernetes.io/job-name": job.Metadata.Name}, labels(t, &service.Spec.Selector))
 	require.Equal(t, "Indexed", job.Spec.CompletionMode)
 	require.Equal(t, job.Spec.Completions, job.Spec.Parallelism)
 	require.Equal(t, service.Metadata.Name, job.Spec.Template.Spec.Subdomain)
 	require.Contains(t, environ(t, &job, 0), "SCHEDGEN_SIZE="+strconv.Itoa(job.Spec.Completions))
 	require.Contains(t, environ(t, &job, 0), fmt.Sprintf("SCHEDGEN_COORDINATOR=%s-0.%s:7777", job.Metadata.Name, service.Metadata.Name))
+}
+
+// labels returns the labels of a selector.
+func labels(t *testing.T, selector *yaml.Node) (all map[string]string) {
+	require.NoError(t, selector.Decode(&all))
+	return all
+}
+
+// TestGroup checks that the parts of the manifest of a group agree: the pods are the service's, and
+// the names at which members look for each other are those of the pods.
+func TestGroup(t *testing.T) {
+	service, set := read(t, "group.yaml", "StatefulSet")
+	require.Equal(t, "None", service.Spec.ClusterIP)
+	require.True(t, service.Spec.PublishNotReadyAddresses)
+	require.Equal(t, service.Metadata.Name, set.Spec.ServiceName)
+	require.Equal(t, "Parallel", set.Spec.PodManagementPolicy, "a pod whose peers have no names yet does not become ready")
+	require.Equal(t, labels(t, &service.Spec.Selector), set.Spec.Template.Metadata.Labels)
+	var selector struct {
+		MatchLabels map[string]string `yaml:"matchLabels"`
+	}
+	require.NoError(t, set.Spec.Selector.Decode(&selector))
+	require.Equal(t, set.Spec.Template.Metadata.Labels, selector.MatchLabels)
+	var seeds []string
+	for i := range set.Spec.Replicas {
+		seeds = append(seeds, fmt.Sprintf("%s-%d.%s:7100", set.Metadata.Name, i, service.Metadata.Name))
+	}
+	require.Contains(t, set.Spec.Template.Spec.Containers[0].Command, "embedded://"+strings.Join(seeds, ","))
 }
 
 // TestPods runs the job of the manifest. Each pod is a network namespace with the variables that
@@ -107,7 +138,7 @@ func TestPods(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("network namespaces need root")
 	}
-	service, job := read(t)
+	service, job := read(t, "hello.yaml", "Job")
 	dir := t.TempDir()
 	for path, pkg := range map[string]string{"hello": "../hello", "schedlab": "../../cmd/schedlab"} {
 		out, err := exec.Command("go", "build", "-o", filepath.Join(dir, path), pkg).CombinedOutput()
