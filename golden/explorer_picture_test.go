@@ -62,6 +62,7 @@ func manySizes(b *browser) {
 // tests open the first algorithm of each collective. TestPicturesOfManyRanks checks the extracts of
 // all.
 func manyRanks(b *browser) {
+	b.open(made(b.T, "barrier/exchange", schedule.Params{Ranks: 100}), emit.Options{})
 	seen := map[string]bool{} // the collectives so far
 	for _, alg := range schedule.Algorithms() {
 		if seen[alg.Collective] && !heavy.Tests() {
@@ -78,7 +79,7 @@ func manyRanks(b *browser) {
 			if _, actions := spec.Size(); actions > 1<<17 {
 				continue
 			}
-			b.open(spec.Schedule(), emit.Options{})
+			b.replace(spec.Schedule())
 			name, widest := fmt.Sprint(alg.Name, " ", ranks), 4000.0
 			if alg.CutsItself() { // the names of its messages are lists of chunks
 				widest = 9000
