@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -46,7 +44,7 @@ func runHere(args []string, in io.Reader, getenv func(string) string) (code int,
 // TestScripts runs the scripts of testdata/script. The variables free1 to free9 hold addresses at
 // which nobody listens. Scripts have this command in addition to testscript's:
 //
-//	exits CODE PROGRAM ARG…     run a program, which must exit with CODE
+//	exits CODE ARG…     run a command line in this process, which must exit with CODE
 func TestScripts(t *testing.T) {
 	exe, err := os.Executable()
 	require.NoError(t, err)
@@ -72,20 +70,23 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// exits runs a command line in the directory of the script. TestScripts is not parallel, so that no
+// other test runs meanwhile. There is one script, so no other script works in a directory.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE PROGRAM [ARG…]")
+		ts.Fatalf("usage: exits CODE ARG…")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	err = ts.Exec(args[1], args[2:]...)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		got = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
+	home, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	got, out, said := runHere(args[1:], nil, ts.Getenv)
+	ts.Check(os.Chdir(home))
+	_, err = io.WriteString(ts.Stdout(), out)
+	ts.Check(err)
+	_, err = io.WriteString(ts.Stderr(), said)
+	ts.Check(err)
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
