@@ -36,16 +36,20 @@ func TestTooLargeIsRefusedOrInterrupted(t *testing.T) {
 	}
 }
 
-// interruptAtWork interrupts the process when it has computed for longer than it takes to start, also
-// with the race detector, unless it ends before.
+// interruptAtWork interrupts the process when it has computed for longer than it takes to start,
+// unless it ends before. Under the race detector it starts slowly.
 func (p *program) interruptAtWork() {
+	start := 30 // in hundredths of a second
+	if heavy.Race {
+		start = 80
+	}
 	stat := filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "stat")
 	require.Eventually(p.t, func() bool {
 		text, err := os.ReadFile(stat)
 		_, fields, ok := strings.Cut(string(text), ") ")
 		if at := strings.Fields(fields); ok && len(at) > 12 && at[0] != "Z" {
-			user, _ := strconv.Atoi(at[11]) // in hundredths of a second
-			return user > 80
+			user, _ := strconv.Atoi(at[11])
+			return user > start
 		}
 		return err != nil || ok
 	}, patience, time.Millisecond)

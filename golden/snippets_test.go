@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,21 +150,31 @@ func compile(exports map[string]string, source string) (errs []error) {
 
 // exportsOf returns the files with what packages export, by path: of all that blocks import.
 func exportsOf(t *testing.T) map[string]string {
-	file, err := parser.ParseFile(token.NewFileSet(), "around.go", fmt.Sprintf(around, ""), parser.ImportsOnly)
+	exports, err := listExports()
 	require.NoError(t, err)
+	return exports
+}
+
+var listExports = sync.OnceValues(func() (map[string]string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "around.go", fmt.Sprintf(around, ""), parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
 	args := []string{"list", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}", "os", "os/signal", "log", "strings", "fmt", module + "/cli", module + "/schedule/build"}
 	for _, i := range file.Imports {
 		args = append(args, strings.Trim(i.Path.Value, `"`))
 	}
-	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd := exec.Command("go", args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	require.NoError(t, err, "%s", &stderr)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, &stderr)
+	}
 	exports := make(map[string]string)
 	for line := range strings.Lines(string(out)) {
 		path, export, _ := strings.Cut(strings.TrimSpace(line), " ")
 		exports[path] = export
 	}
-	return exports
-}
+	return exports, nil
+})
