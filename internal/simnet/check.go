@@ -94,10 +94,7 @@ func (c *checker) agreed(p *process, out core.Outcome) {
 		if first == nil || c.hasty || c.w.apart(rank, p.rank) || c.w.procs[rank].state == crashed {
 			continue
 		}
-		// A rank that goes on after another rank has found it silent first handles earlier
-		// arrivals.
-		late := c.w.stopped(rank) && slices.Contains(out.Lost, rank) || c.w.stopped(p.rank) && slices.Contains(first.Lost, p.rank)
-		if !late && !reflect.DeepEqual(*first, out) {
+		if !c.w.without(rank, out.Lost) && !c.w.without(p.rank, first.Lost) && !reflect.DeepEqual(*first, out) {
 			c.fail("rank %d has agreed on %+v in step %d, rank %d on %+v", p.rank, out, p.step, rank, *first)
 		}
 	}
@@ -148,7 +145,7 @@ func (c *checker) failed(p *process, err error) {
 
 // checkNamed checks which rank the failed call of a process calls lost. All remaining ranks must
 // name the same silent ranks. A rank that was stopped is told that it was lost, or has come back in
-// time and names the same ranks as the others.
+// time and names the same ranks as the others, or has concluded without them (see without).
 func (c *checker) checkNamed(p *process, err error) {
 	rank, lost := lostIn(err)
 	if !lost || c.hasty || c.w.comm.Silence == 0 {
@@ -161,7 +158,8 @@ func (c *checker) checkNamed(p *process, err error) {
 		c.fail("rank %d does not name all that are lost: %v", p.rank, err)
 	default:
 		for other, named := range c.named {
-			if named != nil && !c.w.apart(other, p.rank) && !slices.Equal(named, all.Ranks) {
+			alone := c.w.without(other, all.Ranks) || c.w.without(p.rank, named)
+			if named != nil && !alone && !c.w.apart(other, p.rank) && !slices.Equal(named, all.Ranks) {
 				c.fail("rank %d calls ranks %v lost, rank %d ranks %v", p.rank, all.Ranks, other, named)
 			}
 		}

@@ -109,6 +109,13 @@ func (w *world) stopped(rank int) bool {
 	})
 }
 
+// without reports whether ranks that call others lost have gone on without rank, which was stopped.
+// When it continues, it may conclude from frames that came before it was given up: it agrees with
+// ranks that are not there any more.
+func (w *world) without(rank int, lost []int) bool {
+	return w.stopped(rank) && slices.Contains(lost, rank)
+}
+
 // apart reports whether a partition separated two ranks for long enough that each is lost to the
 // other.
 func (w *world) apart(a, b int) bool {

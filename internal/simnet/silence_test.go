@@ -270,6 +270,45 @@ func TestStoppedTogetherComeBack(t *testing.T) {
 	}
 }
 
+// Rank 3 stops, and then rank 0, which counts the votes. The others find rank 3 silent, and their
+// votes arrive at rank 0. They find rank 0 silent, too, and agree without it. As with a virtual
+// machine that was suspended, this news is still on its way when rank 0 continues. So rank 0 has
+// the votes of all, and no rank without a clock in common can tell that they are old. Its call names
+// rank 3 alone. Its next call says that it was lost.
+func TestStoppedRankConcludesFromEarlierFrames(t *testing.T) {
+	const back = 20 * Second
+	sc := hush(4, []Fault{
+		{Kind: FaultPause, Rank: 3, Until: back},
+		{Kind: FaultPause, Rank: 0, From: 1100 * Millisecond, Until: back},
+		{Kind: FaultLoss, Host: 0, From: 1900 * Millisecond, Until: back + 100*Millisecond, PerMille: 1000},
+	}, Op{Kind: OpBarrier, Algorithm: "barrier/dissemination"}, Op{Kind: OpAgree})
+	r := runs(t, sc)
+	requireFails := func(c Call, lost, about int) {
+		require.ErrorIs(t, c.Err, core.ErrPeerSilent, "rank %d, step %d", c.Rank, c.Step)
+		var all *core.LostError
+		if require.Equal(t, lost > 0, errors.As(c.Err, &all), "rank %d, step %d", c.Rank, c.Step); lost > 0 {
+			require.Len(t, all.Ranks, lost)
+		}
+		var rank *core.RankError
+		require.ErrorAs(t, c.Err, &rank)
+		require.Equal(t, about, rank.Rank, "rank %d, step %d", c.Rank, c.Step)
+	}
+	for _, c := range r.Calls {
+		switch {
+		case c.Rank == 3:
+			requireFails(c, 0, 3)
+		case c.Rank == 0 && c.Step == 0:
+			requireFails(c, 1, 3)
+		case c.Rank == 0:
+			requireFails(c, 0, 0)
+		case c.Step == 0:
+			requireFails(c, 2, 0)
+		default:
+			require.NoError(t, c.Err, "ranks 1 and 2 agree")
+		}
+	}
+}
+
 // When the network is cut, all ranks of each part name all ranks of the other.
 func TestPartsNameEachOther(t *testing.T) {
 	for _, c := range []struct {
