@@ -42,7 +42,12 @@ func (n *node) absent() (why, besides string, last error) {
 			absent = append(absent, rank)
 		}
 	}
-	why = n.missing(absent)
+	besides, last = n.refusals()
+	return n.missing(absent), besides, last
+}
+
+// refusals describes the refused connections. last is as in absent.
+func (n *node) refusals() (besides string, last error) {
 	refused, last := n.strangers.Count()
 	switch {
 	case refused == 1 && last != nil:
@@ -52,7 +57,7 @@ func (n *node) absent() (why, besides string, last error) {
 	case refused > 0:
 		besides = fmt.Sprintf(" (besides, %d connections were refused to make room for others)", refused)
 	}
-	return why, besides, last
+	return besides, last
 }
 
 // missing says which ranks have not come, which have gone, and whether others may be unable to
@@ -98,7 +103,8 @@ func (n *node) waitsFor() string {
 		why, besides, _ := n.absent()
 		return why + besides
 	}
-	return n.trouble.String()
+	besides, _ := n.refusals()
+	return n.trouble.String() + besides
 }
 
 // unpreparedList names the ranks that are not known to be prepared.

@@ -46,9 +46,10 @@
 // A rank may be unable to take part: it cannot open what its transport needs ([Config.Fault]),
 // cannot listen, cannot connect or cannot prepare itself. It tells the rank above it, and so all
 // ranks return an error that names it and its reason. Ranks that prepare themselves stop. A rank
-// that fails before it has met the others says the reason in its hello. The others hear it if they
-// come within two seconds. A door that is out of descriptors lets ranks in again when others have
-// gone, to tell them.
+// that fails before it has met the others says the reason in its hello. Its host tells the others,
+// until none has come for two seconds. A door that is out of descriptors lets ranks in again when
+// others have gone, to tell them. A rank without the key says its fault without a proof, so its host
+// warns of it and goes on waiting.
 //
 // Everything of a transport that can fail is done when all ranks say that they are prepared. What
 // fails later is told by the communicator (package runtime).

@@ -57,18 +57,23 @@ type latecomers struct {
 	mu      sync.Mutex
 	missing map[int]bool // nil: the meeting has not failed by a fault
 	heard   map[int]bool
-	over    func() // called when none is missing
+	over    func()      // called when none is missing
+	until   clock.Timer // ends the wait for missing ranks; nil before over is set
 }
 
 // nobody is no rank.
 const nobody = -1
 
-// told records that a rank has heard the reason, or does so at another rank.
+// told records that a rank has heard the reason, or does so at another rank. Ranks that come one
+// after the other are waited for, so a rank that comes for the first time prolongs the wait.
 func (l *latecomers) told(rank int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.heard == nil {
 		l.heard = make(map[int]bool)
+	}
+	if !l.heard[rank] && l.until != nil {
+		l.until.Reset(faultTime)
 	}
 	l.heard[rank] = true
 	l.check()
@@ -84,8 +89,8 @@ func (l *latecomers) check() {
 }
 
 // graceOver returns what is done when the time for telling late ranks the reason err is over. A
-// fault is told to all ranks that come to this one, if they come within faultTime. The verdict of
-// another rank may tell of a fault.
+// fault is told to all ranks that come to this one, until none has come for faultTime. The verdict
+// of another rank may tell of a fault.
 func (n *node) graceOver(err error) func() {
 	if !isFault(err) && !errors.As(err, new(*verdict)) {
 		return n.endHellos
@@ -105,10 +110,10 @@ func (n *node) graceOver(err error) func() {
 	}
 	l.mu.Unlock()
 	return func() {
-		n.cfg.Clock.AfterFunc(faultTime-graceTime, n.endHellos)
+		until := n.cfg.Clock.AfterFunc(faultTime-graceTime, n.endHellos)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.over = n.endHellos
+		l.over, l.until = n.endHellos, until
 		l.check()
 	}
 }

@@ -48,6 +48,27 @@ func TestFaultIsToldToAll(t *testing.T) {
 	}
 }
 
+// Ranks that come one after the other hear a fault, the last of them long after it.
+func TestFaultIsToldWhileRanksCome(t *testing.T) {
+	for _, guilty := range []int{0, 3} {
+		both(t, 9, func(t *testing.T, h *hall) {
+			h.come(t.Context(), guilty, func(c *Config) { c.Fault = errors.New("no paper") })
+			for rank := range h.size {
+				if rank == guilty {
+					continue
+				}
+				h.come(t.Context(), rank, nil)
+				time.Sleep(faultTime - graceTime)
+			}
+			h.wg.Wait()
+			for _, err := range h.errs {
+				require.ErrorContains(t, err, "no paper")
+			}
+			require.Less(t, time.Since(h.from), time.Duration(h.size)*faultTime)
+		})
+	}
+}
+
 // A rank that cannot take part and does not know how many ranks there are tells it as well.
 func TestFaultOfARankThatLacksTheSize(t *testing.T) {
 	for _, guilty := range []int{0, 1, 20} {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -96,6 +98,46 @@ func TestRankZeroWithoutTheKey(t *testing.T) {
 		h.wg.Wait()
 		require.ErrorContains(t, h.errs[1], "a rank has a key, but the process that it connects to has no key")
 		require.ErrorContains(t, h.errs[0], "rank 1 has not come")
+	})
+}
+
+// A rank that cannot read its key tells that without a proof. The others say so and go on waiting,
+// and meet when the rank has come again with the key. Ranks below a rank that cannot read its key end.
+func TestRankThatCannotReadItsKey(t *testing.T) {
+	noKey := func(c *Config) { c.Key, c.Fault = nil, errors.New("no key file") }
+	for _, guilty := range []int{3, 17} { // no rank is below them
+		both(t, 20, func(t *testing.T, h *hall) {
+			host := 0
+			if h.known {
+				host = parentOf(guilty)
+			}
+			said := newTold()
+			h.edit = func(c *Config) {
+				keyed(c)
+				if c.Rank == host {
+					c.Log = slog.New(said)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			h.all(ctx, guilty)
+			h.come(ctx, guilty, noKey)
+			time.Sleep(10 * time.Second)
+			require.EqualError(t, h.errs[guilty], "no key file")
+			require.Contains(t, said.all()[0], fmt.Sprintf("it says: rank %d: no key file (a rank has no key, but", guilty))
+			h.come(ctx, guilty, nil)
+			h.met()
+		})
+	}
+	both(t, 9, func(t *testing.T, h *hall) {
+		h.edit = keyed
+		h.all(t.Context(), 0)
+		h.come(t.Context(), 0, noKey)
+		h.wg.Wait()
+		require.EqualError(t, h.errs[0], "no key file")
+		for rank, err := range h.errs[1:] {
+			require.ErrorContains(t, err, "the coordinator, which has not proved the key, says: no key file", "rank %d", rank+1)
+		}
 	})
 }
 

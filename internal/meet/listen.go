@@ -126,7 +126,7 @@ type guest struct {
 func (n *node) greet(conn net.Conn) (*guest, error) {
 	talk, err := n.cfg.credentials.Admit(conn)
 	if err != nil {
-		return &guest{talk: conn}, err
+		return &guest{talk: conn}, n.excuse(conn, err)
 	}
 	g := &guest{talk: talk, most: io.LimitedReader{R: talk, N: helloLimit}}
 	g.r = bufio.NewReader(&g.most)
@@ -135,6 +135,24 @@ func (n *node) greet(conn net.Conn) (*guest, error) {
 		err = &jobError{g.hello.rank, g.hello.job, n.cfg.Rank, n.cfg.Job}
 	}
 	return g, err
+}
+
+// excuse adds to the reason why a guest is not admitted the fault of this rank or of the guest, if one
+// of them has no key. It may be unable to read it. There is no proof, so the fault fails no other
+// rank, and is only told.
+func (n *node) excuse(conn net.Conn, why error) error {
+	mode := new(contact.ModeError)
+	switch {
+	case !errors.As(why, &mode):
+	case mode.Keyless():
+		h, err := readHello(bufio.NewReader(io.LimitReader(conn, helloLimit)))
+		if err == nil && h.fault != "" && h.job == n.cfg.Job {
+			return fmt.Errorf("it says: %s (%w)", h.fault, why)
+		}
+	case n.cfg.Fault != nil:
+		return fmt.Errorf("%w (%w)", n.cfg.Fault, why)
+	}
+	return why
 }
 
 // turnAway refuses a connection. It tells a process that speaks the protocol why; the connection

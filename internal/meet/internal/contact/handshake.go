@@ -119,6 +119,9 @@ func (e *ModeError) Error() string {
 	return fmt.Sprintf("a rank has %v, but the process that it connects to has %v", e.its, e.host)
 }
 
+// Keyless reports whether the guest is the one without a key.
+func (e *ModeError) Keyless() bool { return e.its == seal.Plain }
+
 // VersionError is the error of a guest that speaks another version.
 type VersionError struct {
 	version uint16
