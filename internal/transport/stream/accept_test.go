@@ -62,8 +62,8 @@ func TestRankThatCannotAcceptIsToBlame(t *testing.T) {
 	until(t, b, &log{}, func() bool { return b.peers[0].out[wire.LaneOps].idle() })
 }
 
-// A rank that cannot open a connection, because it has no descriptors, blames itself. Open
-// connections still carry frames.
+// A rank that cannot open a connection, because it has no descriptors, blames itself, and has
+// descriptors to say so. Open connections still carry frames.
 func TestRankThatCannotDialIsToBlame(t *testing.T) {
 	for _, errno := range []error{unix.EMFILE, unix.ENFILE, unix.ENOBUFS} {
 		a, b := pair(t)
@@ -71,11 +71,14 @@ func TestRankThatCannotDialIsToBlame(t *testing.T) {
 		a.Put(1, slot)
 		until(t, a, &log{}, func() bool { return a.peers[1].out[wire.LaneOps].idle() })
 		a.dialer.attempt, _, _ = fails(1<<20, errno)
+		require.Len(t, a.spare.fds, 2)
 		s := &ends{}
 		a.Put(1, &wire.Frame{Header: wire.Header{Kind: wire.FrameAbort, Lane: wire.LaneControl}})
 		until(t, a, s, func() bool { return len(s.of) > 0 })
 		require.Equal(t, []int{0}, s.of)
 		require.ErrorIs(t, s.err, errno)
+		require.Empty(t, a.spare.fds)
+		require.Negative(t, a.listener.token, "no guest takes them")
 		a.Put(1, slot)
 		got := &log{}
 		for got.frames < 2 {
@@ -84,6 +87,19 @@ func TestRankThatCannotDialIsToBlame(t *testing.T) {
 		}
 		require.Zero(t, got.how)
 		require.Len(t, s.of, 1)
+	}
+}
+
+// Spare descriptors that cannot be had keep a rank from joining, and nothing stays open.
+func TestSpareDescriptors(t *testing.T) {
+	var s spare
+	require.ErrorIs(t, s.reserve(-1, 2), unix.EBADF)
+	require.Empty(t, s.fds)
+	a, _ := pair(t)
+	for ranks, kept := range map[int]int{2: 2, 3: 4, 4: 4, 5: 6, 4096: 24} {
+		require.NoError(t, s.reserve(a.listener.fd, ranks))
+		require.Len(t, s.fds, kept, "%d ranks", ranks)
+		s.release()
 	}
 }
 

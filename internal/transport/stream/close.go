@@ -160,6 +160,7 @@ func (t *Transport) release() {
 		}
 	}
 	t.reactor.Unwatch(t.listener.fd, t.listener.token)
+	t.spare.release()
 	closeFD(t.listener.fd)
 	for _, c := range t.listener.guests {
 		hasten(c.fd) // a reset says that the connection was never accepted: see unreached

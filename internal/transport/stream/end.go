@@ -57,8 +57,15 @@ func (t *Transport) unreached(p *peer, err error) {
 	t.lose(p, err)
 }
 
-// fault records that this rank cannot go on, whatever the others do.
-func (t *Transport) fault(err error) { t.lose(&t.peers[t.rank], err) }
+// fault records that this rank cannot go on, whatever the others do. If it lacks a resource, the spare
+// descriptors are for telling that, and not for connections that wait to be accepted.
+func (t *Transport) fault(err error) {
+	if short(err) {
+		t.spare.release()
+		t.listener.stopFor(acceptPause)
+	}
+	t.lose(&t.peers[t.rank], err)
+}
 
 // short reports whether the system lacks a resource that this process needs, so that no peer is to
 // blame.

@@ -30,6 +30,7 @@ type Transport struct {
 	peers    []peer
 	dialer   *dialer
 	listener acceptor
+	spare    spare
 	sender   sender
 	receiver receiver
 	ending   []*peer // peers whose end the sink does not know yet
@@ -66,7 +67,11 @@ func newTransport(cfg *Config, m *meet.Meeting, listenFD int) (*Transport, error
 		r.Alone()
 	}
 	if listenFD >= 0 {
-		if t.listener.token, err = t.reactor.Watch(listenFD, &t.listener, true, false); err != nil {
+		t.listener.token, err = t.reactor.Watch(listenFD, &t.listener, true, false)
+		if err == nil {
+			err = t.spare.reserve(listenFD, cfg.Size)
+		}
+		if err != nil {
 			t.release()
 			return nil, err
 		}
