@@ -113,12 +113,49 @@ func (j *jobs) all(begin func(check string), checks []string) iter.Seq[func() (*
 			yield(func() (*verify.Report, error) { return verify.RunTelling(j.file, begin, checks...) })
 			return
 		}
+		r := roots{name: j.name, checks: checks}
 		for p := range j.specs() {
-			if !yield(func() (*verify.Report, error) { return proveSpec(j.name, p, begin, checks) }) {
+			prove := func() (*verify.Report, error) { return proveSpec(j.name, p, begin, checks) }
+			if j.allRoots {
+				prove = func() (*verify.Report, error) { return r.prove(p) }
+			}
+			if !yield(prove) {
 				return
 			}
 		}
 	}
+}
+
+// roots proves the schedules of an algorithm for one root after the other.
+type roots struct {
+	name   string
+	checks []string
+	first  *verify.Root // of the same number of ranks, or nil
+}
+
+// maxRoot is the largest number of rules, or of actions, of a schedule that is kept for comparing it
+// with those of other roots.
+const maxRoot = 1 << 20
+
+func (r *roots) prove(p schedule.Params) (*verify.Report, error) {
+	spec, err := schedule.New(r.name, p)
+	if err != nil {
+		return nil, source.FlagError(err)
+	}
+	if p.Root == 0 {
+		r.first = nil
+		if rules, actions := spec.SizeAbout(maxRoot); max(rules, actions) <= maxRoot {
+			var report *verify.Report
+			report, r.first, err = verify.RunRoot(spec.Schedule(), r.checks...)
+			return report, err
+		}
+	}
+	if r.first != nil {
+		if report := r.first.Moved(spec.Header(), spec.Maker); report != nil {
+			return report, nil
+		}
+	}
+	return proveSpec(r.name, p, func(string) {}, r.checks)
 }
 
 // proveSpec proves an algorithm, without building the schedule if it can.

@@ -40,10 +40,18 @@ type Report struct {
 	// FoldsApart says that ranks fold in different orders. The proof of rank 0 then covers everything
 	// except the folds, which were examined at each rank.
 	FoldsApart bool
+	// MovedOn is not 0 if the proof is of another root, from which all ranks are moved on by this
+	// number (see [Root.Moved]).
+	MovedOn int
 }
 
 // How says in one line how the results were obtained.
 func (r *Report) How() string {
+	if r.MovedOn > 0 {
+		root := (r.Header.Root - r.MovedOn + r.Header.Ranks) % r.Header.Ranks
+		return fmt.Sprintf("%s %d was proved: each rank's program is that of the rank %d before, with all ranks moved on by %d",
+			r.Header.RootWord(), root, r.MovedOn, r.MovedOn)
+	}
 	if !r.Rotates {
 		return "all ranks were examined, each by itself"
 	}
@@ -89,6 +97,12 @@ func RunTelling(s *ir.Schedule, begin func(check string), names ...string) (*Rep
 	if err != nil {
 		return nil, err
 	}
+	report, _ := runChecks(s, checks, begin)
+	return report, nil
+}
+
+// runChecks runs the checks. The subject is nil if s has no layout.
+func runChecks(s *ir.Schedule, checks []Check, begin func(check string)) (*Report, *subject) {
 	report := &Report{Header: s.Header}
 	begin(wellformed.Name)
 	sub, formErr := examine(s)
@@ -104,7 +118,7 @@ func RunTelling(s *ir.Schedule, begin func(check string), names ...string) (*Rep
 	if formErr == nil {
 		report.Cost, report.Terms = costOf(sub, nil), termsOf(sub)
 	}
-	return report, nil
+	return report, sub
 }
 
 // examine prepares s for the checks. The error is the error of the check wellformed.
