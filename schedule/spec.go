@@ -163,9 +163,10 @@ func (s *Spec) Schedule() *ir.Schedule {
 func (s *Spec) Size() (rules, actions int64) { return s.SizeUpTo(math.MaxInt64) }
 
 // SizeUpTo is like Size, but stops counting at the first rule or rank with which one of the numbers
-// exceeds most. So it takes little time also where a schedule is far too large.
+// exceeds most. So it takes little time also where a schedule is far too large. It counts rank 0 last,
+// whose program is the largest of some algorithms, and costs most.
 func (s *Spec) SizeUpTo(most int64) (rules, actions int64) {
-	for rank := 0; rank < s.params.Ranks && max(rules, actions) <= most; rank++ {
+	for rank := s.params.Ranks - 1; rank >= 0 && max(rules, actions) <= most; rank-- {
 		z := s.sizeUpTo(s.node(rank), most)
 		rules += int64(z.rules)
 		actions += int64(z.acts)
