@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"iter"
+	goruntime "runtime"
 	"slices"
+	"sync"
 
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/ir"
@@ -113,46 +115,104 @@ func (j *jobs) all(begin func(check string), checks []string) iter.Seq[func() (*
 			yield(func() (*verify.Report, error) { return verify.RunTelling(j.file, begin, checks...) })
 			return
 		}
-		r := roots{name: j.name, checks: checks}
+		if j.allRoots {
+			j.eachRoot(checks, yield)
+			return
+		}
 		for p := range j.specs() {
-			prove := func() (*verify.Report, error) { return proveSpec(j.name, p, begin, checks) }
-			if j.allRoots {
-				prove = func() (*verify.Report, error) { return r.prove(p) }
-			}
-			if !yield(prove) {
+			if !yield(func() (*verify.Report, error) { return proveSpec(j.name, p, begin, checks) }) {
 				return
 			}
 		}
 	}
 }
 
-// roots proves the schedules of an algorithm for one root after the other.
+// maxRoot is the largest number of rules, or of actions, of a schedule that is kept for comparing it
+// with those of other roots, or of schedules that are proved at the same time.
+const maxRoot = 1 << 20
+
+// eachRoot yields a function for the schedule of each root. Small schedules are proved ahead, one on
+// each processor.
+func (j *jobs) eachRoot(checks []string, yield func(func() (*verify.Report, error)) bool) {
+	type outcome struct {
+		report *verify.Report
+		err    error
+	}
+	var r *roots
+	var ahead []chan outcome
+	next := func() bool {
+		c := ahead[0]
+		ahead = ahead[1:]
+		return yield(func() (*verify.Report, error) { o := <-c; return o.report, o.err })
+	}
+	for p := range j.specs() {
+		if p.Root == 0 {
+			r = newRoots(j.name, p, checks)
+		}
+		of, c := r, make(chan outcome, 1)
+		go func() {
+			report, err := of.prove(p)
+			c <- outcome{report, err}
+		}()
+		ahead = append(ahead, c)
+		if most := goruntime.GOMAXPROCS(0); !r.small || len(ahead) >= most {
+			if !next() {
+				return
+			}
+		}
+	}
+	for len(ahead) > 0 && next() {
+	}
+}
+
+// roots proves the schedules of an algorithm for all roots of a number of ranks.
 type roots struct {
 	name   string
 	checks []string
-	first  *verify.Root // of the same number of ranks, or nil
+	small  bool
+	first  func() first // of root 0
 }
 
-// maxRoot is the largest number of rules, or of actions, of a schedule that is kept for comparing it
-// with those of other roots.
-const maxRoot = 1 << 20
+// first is the outcome of the proof of root 0. root is nil if other roots are proved by themselves.
+type first struct {
+	report *verify.Report
+	root   *verify.Root
+	err    error
+}
+
+// newRoots returns the roots of the number of ranks of p, whose root is 0.
+func newRoots(name string, p schedule.Params, checks []string) *roots {
+	r := &roots{name: name, checks: checks}
+	spec, err := schedule.New(name, p)
+	if err == nil {
+		rules, actions := spec.SizeAbout(maxRoot)
+		r.small = max(rules, actions) <= maxRoot
+	}
+	r.first = sync.OnceValue(func() (f first) {
+		if r.small {
+			f.report, f.root, f.err = verify.RunRoot(spec.Schedule(), checks...)
+		} else {
+			f.report, f.err = proveSpec(name, p, func(string) {}, checks)
+		}
+		return f
+	})
+	return r
+}
 
 func (r *roots) prove(p schedule.Params) (*verify.Report, error) {
-	spec, err := schedule.New(r.name, p)
-	if err != nil {
-		return nil, source.FlagError(err)
-	}
 	if p.Root == 0 {
-		r.first = nil
-		if rules, actions := spec.SizeAbout(maxRoot); max(rules, actions) <= maxRoot {
-			var report *verify.Report
-			report, r.first, err = verify.RunRoot(spec.Schedule(), r.checks...)
-			return report, err
-		}
+		f := r.first()
+		return f.report, f.err
 	}
-	if r.first != nil {
-		if report := r.first.Moved(spec.Header(), spec.Maker); report != nil {
-			return report, nil
+	if r.small {
+		spec, err := schedule.New(r.name, p)
+		if err != nil {
+			return nil, source.FlagError(err)
+		}
+		if f := r.first(); f.root != nil {
+			if report := f.root.Moved(spec.Header(), spec.Maker); report != nil {
+				return report, nil
+			}
 		}
 	}
 	return proveSpec(r.name, p, func(string) {}, r.checks)
