@@ -117,7 +117,7 @@ var considered = map[string]string{
 	"debt.rank": "state", "debt.late": "state", "debt.chunks": "state", "debt.parts": "state",
 	"service.rank": "state", "service.chunks": "state",
 	"Window.on": "state", "Window.chunks": "derived", "Window.size": "derived", "Window.step": "derived", "Window.parent": "derived", "Window.children": "state",
-	"Window.own": "state", "Window.progress": "state", 
+	"Window.own": "state", "Window.progress": "state",
 	"Window.bytes": "derived", "Window.behind": "state",
 	"Window.stirred": "time", "Window.moved": "time",
 	"Yields.on": "state", "Yields.chunks": "derived", "Yields.reports": "derived", "Yields.step": "derived", "Yields.least": "derived", "receiver.told": "time", "receiver.heard": "time", "Yields.have": "state", "Yields.whole": "state",
