@@ -12,6 +12,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/group"
 	"github.com/schedgen/schedgen/runtime/membership"
+	"github.com/schedgen/schedgen/runtime/status"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -39,6 +40,7 @@ type groupFlags struct {
 	Interface string        `placeholder:"NAME" complete:"interface" help:"Network interface of multicasts between hosts; default none: do not multicast. Give it to all members or to none."`
 	rulesFlag
 	keyFlags
+	pageFlags
 	JSON    bool `name:"json" help:"Print one object a line."`
 	Verbose bool `short:"v" help:"Also print a line for each message or broadcast."`
 }
@@ -47,7 +49,7 @@ type groupFlags struct {
 func groupHelp() string {
 	return `It prints a line for each view of the membership: the members, and the members that came, left
 or were lost. All members need the same --manager. An interrupt (Ctrl-C) makes the member leave in
-good order.
+good order. The page of --status shows this member alone.
 
 Managers:
 
@@ -132,6 +134,10 @@ func (f *groupFlags) join(ctx context.Context, verb string, std terminal.Stdio) 
 	if cfg.Label, err = f.label(); err != nil {
 		return nil, err
 	}
+	if err := f.pageFlags.check(); err != nil {
+		return nil, err
+	}
+	cfg.Comm.Observe.Latency = f.Status != nil
 	log := waitLog(std)
 	if f.Quorum {
 		cfg.Comm.Quorum = runtime.Majority
@@ -149,6 +155,13 @@ func (f *groupFlags) join(ctx context.Context, verb string, std terminal.Stdio) 
 	if m.group, err = group.Join(ctx, cfg); err != nil {
 		m.close()
 		return nil, f.joinError(ctx, err)
+	}
+	if f.Status != nil {
+		if m.page, err = f.serve(ctx, status.Handler(m.report)); err != nil {
+			m.close()
+			return nil, err
+		}
+		tellPage(std, m.page.Addr().String())
 	}
 	return m, nil
 }

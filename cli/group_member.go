@@ -10,6 +10,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/runtime/group"
+	"github.com/schedgen/schedgen/runtime/status"
 )
 
 // member is this process as a member of its group, and the lines that it prints.
@@ -17,6 +18,7 @@ type member struct {
 	flags   *groupFlags
 	std     terminal.Stdio
 	group   *group.Group
+	page    *status.Server // nil without --status
 	began   time.Time
 	roster  roster
 	changes chan group.Change // changes to print
@@ -38,6 +40,15 @@ func newMember(f *groupFlags, std terminal.Stdio) *member {
 		}
 	}()
 	return m
+}
+
+// report is the [status.Source] of this member alone.
+func (m *member) report(context.Context) []status.Report {
+	states := m.group.States()
+	if len(states) == 0 {
+		return []status.Report{{Note: "the members of the next view have not met"}}
+	}
+	return []status.Report{{Process: states[0].Process, States: states}}
 }
 
 // changed is the group's hook for changes of the membership.
@@ -115,8 +126,11 @@ func (m *member) leave(ctx context.Context, worked error) error {
 // close releases everything. It returns when all views have been printed.
 func (m *member) close() error {
 	var err error
+	if m.page != nil {
+		err = m.page.Close()
+	}
 	if m.group != nil {
-		err = m.group.Close()
+		err = errors.Join(err, m.group.Close())
 	}
 	close(m.changes) // a closed group calls its hook no more
 	<-m.told

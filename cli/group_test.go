@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,7 +185,7 @@ func (g *guest) end() (last groupLine) {
 	require.NoError(g.t, g.cmd.Process.Signal(os.Interrupt))
 	last = g.last()
 	require.Equal(g.t, terminal.Interrupted, g.wait(), g.said.String())
-	require.Regexp(g.t, `^(schedgen: (.* waits|waiting for the manager): .*\n)*schedgen: interrupted\n$`, g.said.String()) // it may have waited for two seconds
+	require.Regexp(g.t, `^(schedgen: status at .*\n)?(schedgen: (.* waits|waiting for the manager): .*\n)*schedgen: interrupted\n$`, g.said.String()) // it may have waited for two seconds
 	return last
 }
 
@@ -225,9 +226,18 @@ func TestGroupAnycast(t *testing.T) {
 			bob := p.enter("bob")
 			require.Equal(t, []string{"bob"}, ann.sees("ann bob").Came)
 			ann.hears("bob", 1)
-			cy := p.enter("cy")
+			page := porttest.Hold(t)
+			cy := p.enter("cy", "--status", page)
 			bob.sees("ann bob cy")
 			cy.hears("ann", 10)
+			res, err := http.Get("http://" + page + "/metrics")
+			require.NoError(t, err)
+			text, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			require.NoError(t, res.Body.Close())
+			metrics := string(text)
+			require.Contains(t, metrics, `schedgen_up{process="2"} 1`)
+			require.Contains(t, metrics, `schedgen_ranks{process="2",comm="0",rank="2"} 3`)
 			require.NoError(t, ann.cmd.Process.Kill())
 			require.Equal(t, []string{"ann"}, bob.sees("bob cy").Lost)
 			require.Equal(t, []string{"ann"}, cy.sees("bob cy").Lost)

@@ -14,13 +14,18 @@ import (
 
 // seenFlags are the flags for watching a run.
 type seenFlags struct {
+	pageFlags
+	Trace string `placeholder:"FILE" complete:"file" help:"Write a trace of all operations to FILE, for ui.perfetto.dev."`
+}
+
+// pageFlags are the flags for a status page.
+type pageFlags struct {
 	Status *string  `placeholder:"ADDR" help:"Serve a page that shows what each rank does, and /status.json, /metrics and /healthz. ADDR is HOST:PORT, or :PORT for the loopback address."`
 	Hosts  []string `name:"status-host" placeholder:"NAME" help:"Also show the page to requests for this host name, such as that of a service; may be repeated."`
-	Trace  string   `placeholder:"FILE" complete:"file" help:"Write a trace of all operations to FILE, for ui.perfetto.dev."`
 }
 
 // check returns an error if there are names for a page, and no page.
-func (f *seenFlags) check() error {
+func (f *pageFlags) check() error {
 	if f.Status == nil && len(f.Hosts) > 0 {
 		return errors.New("--status-host: needs --status")
 	}
@@ -28,7 +33,7 @@ func (f *seenFlags) check() error {
 }
 
 // serve serves h at the address of --status, which must be given, until the result is closed.
-func (f *seenFlags) serve(ctx context.Context, h http.Handler) (*status.Server, error) {
+func (f *pageFlags) serve(ctx context.Context, h http.Handler) (*status.Server, error) {
 	s, err := status.Serve(ctx, *f.Status, h, f.Hosts...)
 	if err != nil {
 		return nil, fmt.Errorf("--status=%s: %w", *f.Status, err)

@@ -234,6 +234,18 @@ func (s *Stats) add(t runtime.Totals) {
 	s.Rejected += t.Transport.Rejected
 }
 
+// States returns the states of this member's communicators, as [runtime.Comm.States] does. It
+// returns nil while the members of a view have not met.
+func (g *Group) States() []runtime.State {
+	g.mu.Lock()
+	e := g.era
+	g.mu.Unlock()
+	if e == nil {
+		return nil
+	}
+	return e.comm.States()
+}
+
 // Close frees all resources, including the communicator of Advance. To the others, a member that
 // has not left is dead.
 func (g *Group) Close() error {
