@@ -58,11 +58,11 @@ func (r *receiver) receiveAll(ctx context.Context) error {
 	r.hear(ctx)
 	err := r.receive(ctx)
 	for err != nil {
-		heir, failed := shrink(ctx, r.comm, err)
+		next, failed := shrink(ctx, r.comm, err)
 		if failed != nil {
 			return failed
 		}
-		r.comm = heir
+		r.comm = next
 		r.hear(ctx)
 		err = r.again(ctx, err)
 	}

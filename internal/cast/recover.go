@@ -44,16 +44,16 @@ func shrink(ctx context.Context, comm *runtime.Comm, err error) (*runtime.Comm, 
 		late := time.AfterFunc(leaveTime, over)
 		context.AfterFunc(agreeing, func() { late.Stop() })
 	})()
-	heir, failed := comm.Shrink(agreeing)
+	next, failed := comm.Shrink(agreeing)
 	switch {
 	case failed != nil:
 		return nil, fmt.Errorf("%w: %w (%w)", errAlone, failed, err)
 	case ctx.Err() != nil:
-		return nil, errors.Join(context.Cause(ctx), heir.Close())
-	case heir.Size() == comm.Size():
-		return nil, errors.Join(err, heir.Close())
+		return nil, errors.Join(context.Cause(ctx), next.Close())
+	case next.Size() == comm.Size():
+		return nil, errors.Join(err, next.Close())
 	}
-	return heir, nil
+	return next, nil
 }
 
 // excluded reports whether err says that the other ranks took this rank for lost and continued

@@ -87,8 +87,8 @@ func (s *sender) sendAll(ctx context.Context) error {
 	s.roll = hear(ctx, &s.wg, s.comm, s.tally.note)
 	err := s.send(ctx)
 	for err != nil {
-		heir, failed := shrink(ctx, s.comm, err)
-		if heir != nil || excluded(failed, s.comm.Rank()) {
+		next, failed := shrink(ctx, s.comm, err)
+		if next != nil || excluded(failed, s.comm.Rank()) {
 			<-s.roll.over // a rank whose account has come is not lost
 		}
 		if excluded(failed, s.comm.Rank()) { // this rank was silent; the receivers come again
@@ -99,7 +99,7 @@ func (s *sender) sendAll(ctx context.Context) error {
 		if failed != nil {
 			return failed
 		}
-		s.comm, s.roll = heir, hear(ctx, &s.wg, heir, s.tally.note)
+		s.comm, s.roll = next, hear(ctx, &s.wg, next, s.tally.note)
 		err = s.again(ctx, err)
 	}
 	return nil

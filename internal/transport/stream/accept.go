@@ -23,7 +23,7 @@ const (
 	// unless its process is stopped.
 	greetTime = time.Minute
 	// A stranger costs about 25 µs. After strangersASpan of them within strangerSpan, which is 3 %
-	// of it, all new connections wait for the next span (BenchmarkBesieged).
+	// of it, all new connections wait for the next span (BenchmarkAmongStrangers).
 	strangerSpan   = 50 * time.Millisecond
 	strangersASpan = 60
 )
@@ -49,7 +49,7 @@ type acceptor struct {
 // Ready implements [reactor.Source], like the other methods of that name.
 func (a *acceptor) Ready(s wire.Sink, _, _ bool) (moved bool) {
 	for range maxAccepts {
-		if a.strangers >= strangersASpan && a.besieged() {
+		if a.strangers >= strangersASpan && a.overrun() {
 			return moved
 		}
 		fd, err := acceptFD(a.fd)
@@ -81,8 +81,8 @@ func (a *acceptor) rest(err error) {
 	a.stopFor(acceptPause)
 }
 
-// besieged stops listening until the span is over, if there were too many strangers in it.
-func (a *acceptor) besieged() bool {
+// overrun stops listening until the span is over, if there were too many strangers in it.
+func (a *acceptor) overrun() bool {
 	left := strangerSpan - a.t.clock.Now().Sub(a.span)
 	if left <= 0 {
 		a.strangers = 0

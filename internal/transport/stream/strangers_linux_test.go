@@ -14,14 +14,14 @@ import (
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// BenchmarkBesieged measures a round trip while strangers connect as fast as they can and send
+// BenchmarkAmongStrangers measures a round trip while strangers connect as fast as they can and send
 // nonsense. It uses the processor time of the thread that drives both ends, since the strangers use
 // the machine, too.
-func BenchmarkBesieged(b *testing.B) {
+func BenchmarkAmongStrangers(b *testing.B) {
 	for name, strangers := range map[string]int{"nobody": 0, "strangers": 4} {
 		b.Run(name, func(b *testing.B) {
 			one, other := pair(b)
-			stop := besiege(b, one, strangers)
+			stop := connectStrangers(b, one, strangers)
 			defer stop()
 			goruntime.LockOSThread()
 			defer goruntime.UnlockOSThread()
@@ -45,8 +45,8 @@ func BenchmarkBesieged(b *testing.B) {
 	}
 }
 
-// besiege starts goroutines that connect to tr, until the returned function is called.
-func besiege(b *testing.B, tr *Transport, strangers int) (stop func()) {
+// connectStrangers starts goroutines that connect to tr, until the returned function is called.
+func connectStrangers(b *testing.B, tr *Transport, strangers int) (stop func()) {
 	var wg sync.WaitGroup
 	var over atomic.Bool
 	for range strangers {
