@@ -7,6 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/runtime/wire"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // Values are blocks whose lengths only the ranks that send them know. A first operation, the head,
@@ -23,41 +24,34 @@ import (
 // Config.MaxBcast, get ErrMismatch. From the second operation on, the end of ctx fails the
 // communicator.
 func (c *Comm) GatherBytes(ctx context.Context, value []byte, root int) ([][]byte, error) {
-	return c.moveValues(ctx, "GatherBytes", gather, allgather, [][]byte{value}, root)
+	return c.moveValues(ctx, "GatherBytes", schedule.Gather, schedule.Allgather, [][]byte{value}, root)
 }
 
 // AllgatherBytes collects a value of every rank at every rank, by rank; see [Comm.GatherBytes].
 func (c *Comm) AllgatherBytes(ctx context.Context, value []byte) ([][]byte, error) {
-	return c.moveValues(ctx, "AllgatherBytes", allgather, allgather, [][]byte{value}, 0)
+	return c.moveValues(ctx, "AllgatherBytes", schedule.Allgather, schedule.Allgather, [][]byte{value}, 0)
 }
 
 // AlltoallBytes sends values[r] of this rank to rank r, and returns the values of all ranks for this
 // one, by rank; see [Comm.GatherBytes].
 func (c *Comm) AlltoallBytes(ctx context.Context, values [][]byte) ([][]byte, error) {
-	return c.moveValues(ctx, "AlltoallBytes", alltoall, alltoall, values, 0)
+	return c.moveValues(ctx, "AlltoallBytes", schedule.Alltoall, schedule.Alltoall, values, 0)
 }
 
 // ScatterBytes sends values[r] of rank root to rank r, and returns the value for this rank; see
 // [Comm.GatherBytes]. values is nil at the other ranks.
 func (c *Comm) ScatterBytes(ctx context.Context, values [][]byte, root int) ([]byte, error) {
-	got, err := c.moveValues(ctx, "ScatterBytes", scatter, scatter, values, root)
+	got, err := c.moveValues(ctx, "ScatterBytes", schedule.Scatter, schedule.Scatter, values, root)
 	if err != nil {
 		return nil, err
 	}
 	return got[0], nil
 }
 
-// These are kinds of collectives that move values.
-var (
-	scatter   = kindOf("scatter")
-	gather    = kindOf("gather")
-	allgather = kindOf("allgather")
-	alltoall  = kindOf("alltoall")
-)
-
-// moveValues moves values by the collective k, for function fn, and returns those that this rank
-// gets. by is the collective of the head, in which every rank hears of every rank that sends.
-func (c *Comm) moveValues(ctx context.Context, fn string, k, by kind, values [][]byte, root int) ([][]byte, error) {
+// moveValues moves values by a collective, for function fn, and returns those that this rank gets.
+// head is the collective of the head, in which every rank hears of every rank that sends.
+func (c *Comm) moveValues(ctx context.Context, fn, collective, head string, values [][]byte, root int) ([][]byte, error) {
+	k, by := c.plans.kindOf(collective), c.plans.kindOf(head)
 	if ctx == nil {
 		return nil, c.refuse(noContext(fn))
 	}

@@ -112,7 +112,7 @@ func (p *Plan) quickFolds() (steps []Step) {
 	acts, ok := p.actsOn(&e, ir.Enter)
 	steps = append(steps, Step{Rank: -1, Chunk: true, acts: acts})
 	awaited := slices.Clone(g.Chunks)
-	slices.SortFunc(awaited, func(a, b Awaited) int {
+	slices.SortStableFunc(awaited, func(a, b Awaited) int {
 		if a.Slot.Kind() != b.Slot.Kind() {
 			return cmp.Compare(b.Slot, a.Slot) // partial results before chunks
 		}

@@ -105,7 +105,7 @@ func (p *Places) awaited(a Await) { p.Awaits = append(p.Awaits, a) }
 
 // sort sorts the awaited signals.
 func (p *Places) sort() {
-	slices.SortFunc(p.Awaits, func(a, b Await) int { return cmp.Compare(a.Signal, b.Signal) })
+	slices.SortStableFunc(p.Awaits, func(a, b Await) int { return cmp.Compare(a.Signal, b.Signal) })
 }
 
 // each visits the signals that p puts. For each it passes the puts of the signal that follow each

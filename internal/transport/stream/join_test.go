@@ -335,7 +335,7 @@ func TestWrongVersionIsToldToBoth(t *testing.T) {
 	c, err := net.Dial("tcp", l.Addr().String())
 	require.NoError(t, err)
 	defer c.Close()
-	_, err = c.Write([]byte{0x5C, 0xED, 0, 1, 0, 99})
+	_, err = c.Write([]byte{0x5C, 0xED, 0, 1, 0, 99, 0, 5, 'o', 't', 'h', 'e', 'r'})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	joined := make(chan error)
@@ -346,7 +346,7 @@ func TestWrongVersionIsToldToBoth(t *testing.T) {
 	c.SetDeadline(time.Now().Add(patience))
 	answer, err := io.ReadAll(c)
 	require.NoError(t, err)
-	require.Contains(t, string(answer), "version 99")
+	require.Contains(t, string(answer), "version 99 on the wire (other)")
 	cancel()
 	err = <-joined
 	require.ErrorContains(t, err, "rank 1 has not come")

@@ -16,8 +16,8 @@ import (
 )
 
 // A guest's first message to its host is its opening: magic u32, version u16, the build of its
-// program (text), and the protection that it wants u8 ([seal.Mode]). With a key, both sides prove it before anything else
-// ([seal.Handshake]):
+// program (text), and the protection that it wants u8 ([seal.Mode]). With a key, both sides prove it
+// before anything else ([seal.Handshake]):
 //
 //	guest  opening, its nonce [32]
 //	host   status, its nonce [32], its proof [32]
