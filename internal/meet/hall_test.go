@@ -82,6 +82,13 @@ func (h *hall) come(ctx context.Context, rank int, edit func(*Config)) {
 	})
 }
 
+// failed returns the error with which a rank's Meet has ended, while others may still meet.
+func (h *hall) failed(rank int) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.errs[rank]
+}
+
 // kill ends the process of a rank without notice.
 func (h *hall) kill(rank int, vanished bool) {
 	h.hosts[rank].kill(vanished)

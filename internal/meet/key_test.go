@@ -123,7 +123,7 @@ func TestRankThatCannotReadItsKey(t *testing.T) {
 			h.all(ctx, guilty)
 			h.come(ctx, guilty, noKey)
 			time.Sleep(10 * time.Second)
-			require.EqualError(t, h.errs[guilty], "no key file")
+			require.EqualError(t, h.failed(guilty), "no key file")
 			require.Contains(t, said.all()[0], fmt.Sprintf("it says: rank %d: no key file (a rank has no key, but", guilty))
 			h.come(ctx, guilty, nil)
 			h.met()
