@@ -13,9 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
+	"github.com/schedgen/schedgen/internal/lab/internal/ranks"
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/transport"
@@ -100,12 +99,9 @@ func (v *Verb) check() error {
 }
 
 // Run makes the runs and prints the table.
-func (v *Verb) Run(ctx context.Context, std terminal.Stdio, k *kong.Context) error {
+func (v *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := v.check(); err != nil {
 		return err
-	}
-	if v.Cut && std.Getenv(insideNetwork) == "" {
-		return enterNetwork(ctx, std, k.Args)
 	}
 	failed, err := v.kills(ctx, std.Out, std.Err)
 	if err == nil && failed {
@@ -117,14 +113,16 @@ func (v *Verb) Run(ctx context.Context, std terminal.Stdio, k *kong.Context) err
 // kills makes the runs, and reports whether a promise was broken.
 func (v *Verb) kills(ctx context.Context, stdout, stderr io.Writer) (failed bool, err error) {
 	what, head := "kills", "killed"
+	var on *ranks.Network
 	if v.Stop {
 		what, head = "stops", "stopped"
 	}
 	if v.Cut {
 		what, head = "cuts", "other part"
-		if err := makeBridges(); err != nil {
+		if on, err = newNetwork(v.Ranks); err != nil {
 			return false, err
 		}
+		defer on.Close()
 	}
 	fmt.Fprintf(stdout, "%d %s of %d among %d processes over each transport, seed %d\n\n", v.Kills, what, v.AtOnce, v.Ranks, v.Seed)
 	titles := []string{"transport", "runs:", "survivors:", "name the same:", "name the " + head + ":", "went on:", "known after, median:", "99 %:", "most:"}
@@ -139,7 +137,7 @@ func (v *Verb) kills(ctx context.Context, stdout, stderr io.Writer) (failed bool
 		t := tally{transport: name, stop: v.Stop, quorum: v.Quorum}
 		random := rand.New(rand.NewPCG(v.Seed, uint64(len(name))))
 		for i := range v.Kills {
-			parts, err := v.runOnce(ctx, name, v.Works[i%len(v.Works)], random)
+			parts, err := v.runOnce(ctx, on, name, v.Works[i%len(v.Works)], random)
 			if err != nil {
 				return true, fmt.Errorf("%s, run %d: %w", name, i, err)
 			}
@@ -157,9 +155,9 @@ func (v *Verb) kills(ctx context.Context, stdout, stderr io.Writer) (failed bool
 }
 
 // runOnce makes one run. With --cut each of the two parts has an outcome.
-func (v *Verb) runOnce(ctx context.Context, transport, work string, random *rand.Rand) ([]*outcome, error) {
+func (v *Verb) runOnce(ctx context.Context, on *ranks.Network, transport, work string, random *rand.Rand) ([]*outcome, error) {
 	if v.Cut {
-		return runCut(ctx, v, transport, work, random)
+		return runCut(ctx, v, on, transport, work, random)
 	}
 	r, err := runKills(ctx, v, transport, work, random)
 	return []*outcome{r}, err

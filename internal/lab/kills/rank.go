@@ -9,19 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
 	"slices"
 	"time"
 
+	"github.com/schedgen/schedgen/internal/lab/internal/ranks"
 	"github.com/schedgen/schedgen/internal/terminal"
 	"github.com/schedgen/schedgen/internal/transport"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
-	"github.com/schedgen/schedgen/runtime/mcast"
-	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/verbs"
-	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // rankVerb is the name of the hidden verb of a rank.
@@ -35,24 +31,14 @@ func (Rank) Run(std terminal.Stdio) error {
 	return terminal.Failed(rank(std.In, std.Out))
 }
 
-// ready is the first line that a rank prints, when it works.
-const ready = "ready"
-
 // job tells a rank what to do, as a line of JSON.
 type job struct {
-	Rank, Size  int
-	Transport   string
-	Coordinator string
-	Work        string
-	Patience    time.Duration
-	Silence     time.Duration
-	Quorum      bool
-	Hosts       bool // each rank has its own host
+	ranks.Seat
+	Work     string
+	Patience time.Duration
+	Silence  time.Duration
+	Quorum   bool
 }
-
-// inherited is the descriptor of the file that a rank inherits: the segment over shm, or the
-// listener of rank 0.
-const inherited = 3
 
 const overVerbs = "verbs"
 
@@ -61,50 +47,6 @@ func usualNames() []string {
 	return slices.DeleteFunc(transport.Names(), func(name string) bool {
 		return name == overVerbs && verbs.Check(verbs.Config{}) != nil
 	})
-}
-
-// open connects the rank with the others.
-func (j *job) open(ctx context.Context) (wire.Transport, error) {
-	cfg := transport.Config{TCP: tcp.Config{Rank: j.Rank, Size: j.Size}, Mcast: &mcast.Config{}}
-	switch j.Transport {
-	case "shm":
-		cfg.Segment = os.NewFile(inherited, "segment")
-		return transport.Open(ctx, j.Transport, cfg)
-	case "mcast":
-		cfg.Mcast.Interface = j.device()
-	case "hybrid":
-		cfg.Host = fmt.Sprint("host ", j.Rank*3/j.Size)
-	}
-	puts, err := j.tcp()
-	if err != nil {
-		return nil, err
-	}
-	cfg.TCP = puts
-	return transport.Open(ctx, j.Transport, cfg)
-}
-
-// tcp returns the configuration by which the rank meets the others.
-func (j *job) tcp() (tcp.Config, error) {
-	cfg := tcp.Config{Rank: j.Rank, Size: j.Size, Coordinator: j.Coordinator}
-	if j.Rank > 0 || j.Hosts {
-		return cfg, nil
-	}
-	f := os.NewFile(inherited, "listener")
-	defer f.Close()
-	l, err := net.FileListener(f)
-	if err != nil {
-		return cfg, fmt.Errorf("listener of rank 0: %w", err)
-	}
-	cfg.Listener = l
-	return cfg, nil
-}
-
-// device returns the interface for multicasts, or "" for any.
-func (j *job) device() string {
-	if j.Hosts {
-		return "eth0"
-	}
-	return ""
 }
 
 // works are the operations that ranks repeat until they fail. turn counts the repetitions.
@@ -218,14 +160,14 @@ func rank(stdin io.Reader, stdout io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*j.Patience)
 	defer cancel()
-	c, err := j.join(ctx)
+	c, err := j.join(ctx, stdout)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(answer(c), c.Barrier(ctx)); err != nil {
 		return err
 	}
-	fmt.Fprintln(stdout, ready)
+	fmt.Fprintln(stdout, ranks.Ready)
 	t := survivor{Rank: j.Rank}
 	c = j.outlive(ctx, c, &t)
 	if err := json.NewEncoder(stdout).Encode(t); err != nil {
@@ -238,8 +180,8 @@ func rank(stdin io.Reader, stdout io.Writer) error {
 	return errors.Join(err, c.Close())
 }
 
-func (j *job) join(ctx context.Context) (*runtime.Comm, error) {
-	t, err := j.open(ctx)
+func (j *job) join(ctx context.Context, stdout io.Writer) (*runtime.Comm, error) {
+	t, err := j.Open(ctx, stdout)
 	if err != nil {
 		return nil, err
 	}

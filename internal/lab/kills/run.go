@@ -3,23 +3,15 @@
 package kills
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"os"
-	"os/exec"
 	"slices"
 	"syscall"
 	"time"
 
-	"github.com/schedgen/schedgen/internal/lab/internal/program"
-	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/internal/lab/internal/ranks"
 )
 
 // outcome is the outcome of a run.
@@ -45,30 +37,14 @@ type survivor struct {
 	silent bool // the rank has sent no report
 }
 
-// member is the process of a rank.
-type member struct {
-	cmd    *exec.Cmd
-	in     io.Closer
-	lines  *bufio.Scanner
-	stderr bytes.Buffer
-}
-
-// waitForEnd waits for the processes of ranks that were killed or have sent all reports.
-func waitForEnd(members []*member) {
-	for _, m := range members {
-		_ = m.in.Close()
-		_ = m.cmd.Wait()
-	}
-}
-
 // runKills starts the ranks, kills some, and collects the reports of the others.
 func runKills(ctx context.Context, v *Verb, transport, work string, random *rand.Rand) (*outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	members, err := start(ctx, v, transport, work)
+	members, err := start(ctx, v, nil, transport, work)
 	defer func() {
 		cancel()
-		waitForEnd(members)
+		ranks.End(members)
 	}()
 	if err != nil {
 		return nil, err
@@ -77,7 +53,7 @@ func runKills(ctx context.Context, v *Verb, transport, work string, random *rand
 	time.Sleep(time.Duration(random.Int64N(int64(30 * time.Millisecond)))) // a random moment
 	r.at = time.Now()
 	for _, rank := range r.killed {
-		if err := members[rank].cmd.Process.Signal(v.signal()); err != nil {
+		if err := members[rank].Signal(v.signal()); err != nil {
 			return nil, fmt.Errorf("end rank %d: %w", rank, err)
 		}
 	}
@@ -88,7 +64,7 @@ func runKills(ctx context.Context, v *Verb, transport, work string, random *rand
 		if slices.Contains(r.killed, rank) {
 			continue
 		}
-		t, err := m.readReport(rank)
+		t, err := readReport(m, rank)
 		if err != nil {
 			return nil, err
 		}
@@ -98,12 +74,12 @@ func runKills(ctx context.Context, v *Verb, transport, work string, random *rand
 		return r, ctx.Err()
 	}
 	for _, rank := range r.killed {
-		if err := members[rank].cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		if err := members[rank].Signal(syscall.SIGCONT); err != nil {
 			return nil, fmt.Errorf("let rank %d go on: %w", rank, err)
 		}
 	}
 	for _, rank := range r.killed {
-		t, err := members[rank].readReport(rank)
+		t, err := readReport(members[rank], rank)
 		if err != nil {
 			return nil, err
 		}
@@ -121,98 +97,39 @@ func (v *Verb) signal() syscall.Signal {
 }
 
 // readReport returns the report of the rank at its end.
-func (m *member) readReport(rank int) (t survivor, err error) {
+func readReport(m *ranks.Member, rank int) (t survivor, err error) {
 	t.Rank = rank
-	if !m.lines.Scan() {
+	if !m.Lines.Scan() {
 		t.silent = true
 		return t, nil
 	}
-	if err := json.Unmarshal(m.lines.Bytes(), &t); err != nil {
-		return t, fmt.Errorf("rank %d says %q: %w", rank, m.lines.Text(), err)
+	if err := json.Unmarshal(m.Lines.Bytes(), &t); err != nil {
+		return t, fmt.Errorf("rank %d says %q: %w", rank, m.Lines.Text(), err)
 	}
 	return t, nil
 }
 
 // start starts all ranks and returns when all work.
-func start(ctx context.Context, v *Verb, transport, work string) (members []*member, err error) {
-	job, files, err := prepare(v, transport)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range files {
-		defer f.Close()
-	}
-	job.Work, job.Patience, job.Quorum = work, v.Limit, v.Quorum
-	if v.Stop || v.Cut {
-		job.Silence = v.Silence
-	}
-	for job.Rank = range v.Ranks {
-		m := new(member)
-		if m.cmd, err = program.Self(ctx, rankVerb); err != nil {
+func start(ctx context.Context, v *Verb, on *ranks.Network, transport, work string) (members []*ranks.Member, err error) {
+	for rank := range v.Ranks {
+		m, err := ranks.Start(ctx, rankVerb, on, rank)
+		if err != nil {
 			return members, err
 		}
-		m.cmd.Stderr = &m.stderr
-		if transport == "shm" || job.Rank == 0 {
-			m.cmd.ExtraFiles = files
-		}
-		if v.Cut {
-			m.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-		}
-		in, err1 := m.cmd.StdinPipe()
-		out, err2 := m.cmd.StdoutPipe()
-		if err := errors.Join(err1, err2, m.cmd.Start()); err != nil {
-			return members, fmt.Errorf("start rank %d: %w", job.Rank, err)
-		}
-		m.in, m.lines = in, bufio.NewScanner(out)
-		m.lines.Buffer(nil, 1<<20)
 		members = append(members, m)
+	}
+	j := job{Work: work, Patience: v.Limit, Quorum: v.Quorum}
+	if v.Stop || v.Cut {
+		j.Silence = v.Silence
+	}
+	seats := func(s *ranks.Seat) {
+		s.Host, s.Address = fmt.Sprint("host ", s.Rank*3/s.Size), ranks.Loopback
 		if v.Cut {
-			if err := makeHost(job.Rank, v.Ranks, m.cmd.Process.Pid); err != nil {
-				return members, err
-			}
-		}
-		if err := json.NewEncoder(in).Encode(job); err != nil {
-			return members, fmt.Errorf("tell rank %d: %w", job.Rank, err)
+			s.Address, s.Interface = ranks.Address(s.Rank), ranks.Interface
 		}
 	}
-	for rank, m := range members {
-		if !m.lines.Scan() || m.lines.Text() != ready {
-			return members, fmt.Errorf("rank %d has not joined: %w", rank, unjoined(members))
-		}
-	}
-	return members, nil
-}
-
-// unjoined ends the members after one has failed to join, and returns the errors of all. The error
-// of the rank that failed first often says only that another rank has gone.
-func unjoined(members []*member) error {
-	var said []error
-	for rank, m := range members {
-		_ = m.cmd.Process.Kill() // it may have ended
-		err := m.cmd.Wait()
-		said = append(said, fmt.Errorf("rank %d: %s%s (%v)", rank, m.lines.Text(), m.stderr.String(), err))
-	}
-	return errors.Join(said...)
-}
-
-// prepare makes the meeting point of the ranks: a shared segment, a listener for rank 0, or an
-// address on its host.
-func prepare(v *Verb, transport string) (j job, files []*os.File, err error) {
-	j = job{Transport: transport, Size: v.Ranks, Hosts: v.Cut}
-	if v.Cut {
-		j.Coordinator = coordinatorOfHosts
-		return j, nil, nil
-	}
-	if transport == "shm" {
-		f, err := shm.Create(v.Ranks)
-		return j, []*os.File{f}, err
-	}
-	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		return j, nil, err
-	}
-	defer l.Close()
-	j.Coordinator = l.Addr().String()
-	f, err := l.File()
-	return j, []*os.File{f}, err
+	return members, ranks.Meet(members, ranks.Seat{Transport: transport}, seats, func(s ranks.Seat) any {
+		j.Seat = s
+		return j
+	})
 }
