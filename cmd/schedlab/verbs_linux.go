@@ -8,6 +8,7 @@ import (
 	"github.com/schedgen/schedgen/internal/lab/links"
 	"github.com/schedgen/schedgen/internal/lab/netns"
 	"github.com/schedgen/schedgen/internal/lab/publish"
+	"github.com/schedgen/schedgen/internal/lab/soak"
 )
 
 // linuxVerbs are the verbs that need namespaces, signals or files of Linux.
@@ -22,6 +23,7 @@ type linuxVerbs struct {
 	Exact   exact.Verb   `cmd:"" group:"networks" help:"Measure exact sums: one rank of a job."`
 
 	KillsRank    kills.Rank    `cmd:"" hidden:"" name:"kills-rank"`
+	SoakRank     soak.Rank     `cmd:"" hidden:"" name:"soak-rank"`
 	NetnsBridge  netns.Bridge  `cmd:"" hidden:"" name:"netns-bridge"`
 	NetnsHost    netns.Host    `cmd:"" hidden:"" name:"netns-host"`
 	NetnsAgent   netns.Agent   `cmd:"" hidden:"" name:"netns-agent"`

@@ -4,6 +4,7 @@ package soak
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	goruntime "runtime"
 	"slices"
@@ -12,21 +13,32 @@ import (
 	"time"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/options"
+	"github.com/schedgen/schedgen/internal/lab/internal/units"
 	"github.com/schedgen/schedgen/internal/simnet"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/transport"
 )
 
 // Verb runs communicators on a simulated network with faults drawn from seeds.
 type Verb struct {
 	Seeds              uint64 `default:"1000" help:"Number of seeds to run."`
 	From               uint64 `default:"1" placeholder:"SEED" help:"First seed; default 1."`
-	Ranks              int    `default:"16" help:"Most ranks of a run. A seed gives a different run if this differs."`
+	Ranks              int    `short:"p" placeholder:"N" help:"Most ranks of a run; default 16. A seed gives a different run if this differs. With --real the number of ranks; default 8."`
 	options.BudgetFlag `embed:"" set:"budget=0"`
-	Seed               *uint64 `placeholder:"SEED" help:"Run only this seed."`
+	Seed               *uint64 `placeholder:"SEED" help:"Run only this seed. With --real the seed of all draws; default 1."`
 	Script             string  `placeholder:"FILE" help:"Run the scenario of a JSON file (- for standard input)."`
 	Trace              bool    `help:"With --seed or --script: print every event."`
 	JSON               bool    `name:"json" help:"Print one object."`
+
+	Real          bool          `help:"Run ranks as processes of this host under load."`
+	Time          time.Duration `default:"1m" help:"With --real: time over each transport."`
+	Transport     []string      `placeholder:"NAME" complete:"transport" help:"With --real: transports, one after the other; default tcp,shm,hybrid."`
+	Key           bool          `help:"With --real: all frames over networks have a key, made for the run."`
+	Loss          units.Share   `placeholder:"SHARE" help:"With --real: over hybrid, two ranks are on each host, a network namespace, and this share of the frames to each host is lost, such as 2% or 0.02. Needs root."`
+	Death         time.Duration `default:"15s" help:"With --real: time in which one rank dies; 0: none dies."`
+	Patience      time.Duration `default:"30s" help:"With --real: a rank hangs if it ends no operation for so long."`
+	options.Files `embed:"" set:"name=soak"`
 }
 
 // Help is the long help text.
@@ -39,10 +51,23 @@ same both times.
 For a seed that fails it prints the command that repeats the run, and a smaller scenario that fails,
 too. The exit code is then 1.
 
+With --real the ranks are processes of this host, and nothing is simulated. All ranks draw the same
+sequence of collectives, lengths and roots, publish and ask, and compare every result with one that
+they compute themselves. In every --death one rank kills itself. The others must name it and continue
+without it (Shrink). Then all close, and the same processes and a new one meet as a new job. Half of
+the processes never die, so they live for the whole --time. The file NAME.csv of --out has what these
+use in each second, NAME.md also how long calls take, and NAME.svg is a picture of both.
+
+The exit code is 1 if a result is wrong, a rank fails or hangs, or if the processes that never die use
+more in the last quarter of the time than in the second one: 20 % and 8 MiB more memory, or 2 more
+descriptors or goroutines, on average. Growth is judged if --time is a minute or more.
+
 Examples:
 
   schedlab soak --seeds 2000
-  schedlab soak --seed 7 --trace`
+  schedlab soak --seed 7 --trace
+  schedlab soak --real --transport shm --time 30s --death 10s --out ''
+  sudo schedlab soak --real --time 1h --death 1m --key --loss 2%`
 }
 
 // maxSoakRanks is the largest number of ranks of a run: a partition is a set of hosts of 64 bits.
@@ -52,6 +77,9 @@ const maxSoakRanks = 64
 const maxFailing = 5
 
 func (c *Verb) check() error {
+	if c.Ranks == 0 {
+		c.Ranks = 16
+	}
 	switch {
 	case c.Ranks < 1 || c.Ranks > maxSoakRanks:
 		return fmt.Errorf("--ranks=%d: must be in 1..%d", c.Ranks, maxSoakRanks)
@@ -69,8 +97,37 @@ func (c *Verb) check() error {
 	return nil
 }
 
+// overHosts is the transport whose ranks are on several hosts.
+const overHosts = "hybrid"
+
+// checkReal sets defaults of --real, and returns an error for values that make no sense.
+func (c *Verb) checkReal() error {
+	if c.Ranks == 0 {
+		c.Ranks = 8
+	}
+	c.Transport = options.Or(c.Transport, "tcp", "shm", overHosts)
+	switch {
+	case c.Ranks < 2 || c.Ranks > maxSoakRanks:
+		return fmt.Errorf("--ranks=%d: must be in 2..%d with --real", c.Ranks, maxSoakRanks)
+	case c.Script != "" || c.Trace || c.JSON:
+		return errors.New("--script, --trace and --json: not with --real")
+	case c.Time < time.Second:
+		return fmt.Errorf("--time=%v: must be a second at least", c.Time)
+	case c.Death != 0 && c.Death < time.Second:
+		return fmt.Errorf("--death=%v: must be a second at least, or 0", c.Death)
+	case c.Patience < time.Second:
+		return fmt.Errorf("--patience=%v: must be a second at least", c.Patience)
+	case c.Loss != 0 && !slices.Contains(c.Transport, overHosts):
+		return fmt.Errorf("--loss: needs --transport %s", overHosts)
+	}
+	return errors.Join(options.Among("transport", c.Transport, transport.Names()), c.Named("soak"))
+}
+
 // Run runs the seeds or the scenario of the flags and prints the result.
 func (c *Verb) Run(ctx context.Context, std terminal.Stdio) error {
+	if c.Real {
+		return c.runReal(ctx, std)
+	}
 	if err := c.check(); err != nil {
 		return err
 	}

@@ -23,14 +23,19 @@ type Network struct {
 // Interface is the name of the network interface of a host.
 const Interface = "eth0"
 
-// NewNetwork makes a network, which needs root, ip, and nft for losses. It loses frames to each
-// host with the given probability.
-func NewNetwork(hosts int, loss float64) (*Network, error) {
-	if err := netns.Missing(loss > 0); err != nil {
-		return nil, err
-	}
+// CheckNetwork returns an error if NewNetwork lacks root or a program. loss says that frames are to be
+// lost.
+func CheckNetwork(loss bool) error {
 	if os.Getuid() != 0 {
-		return nil, errors.New("only root makes network namespaces")
+		return errors.New("only root makes network namespaces")
+	}
+	return netns.Missing(loss)
+}
+
+// NewNetwork makes a network. It loses frames to each host with the given probability.
+func NewNetwork(hosts int, loss float64) (*Network, error) {
+	if err := CheckNetwork(loss > 0); err != nil {
+		return nil, err
 	}
 	bridge, err := newNamespace()
 	if err != nil {

@@ -62,6 +62,12 @@ func Start(ctx context.Context, verb string, on *Network, host int) (*Member, er
 // Tell sends a line of JSON.
 func (m *Member) Tell(line any) error { return json.NewEncoder(m.in).Encode(line) }
 
+// Hear reads a line of JSON. It returns false if there is none, because the process has ended or
+// prints something else.
+func (m *Member) Hear(line any) bool {
+	return m.Lines.Scan() && json.Unmarshal(m.Lines.Bytes(), line) == nil
+}
+
 // Signal sends a signal to the process.
 func (m *Member) Signal(sig os.Signal) error { return m.cmd.Process.Signal(sig) }
 
