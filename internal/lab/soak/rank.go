@@ -115,7 +115,7 @@ func (p *process) takePart(ctx context.Context, o *order) (err error) {
 		time.AfterFunc(o.Death, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) })
 	}
 	c, err = p.outlive(ctx, o, c, func() bool { return time.Since(began) >= o.Length })
-	if err := errors.Join(err, c.Close(), stop()); err != nil {
+	if err := errors.Join(err, stop(), c.Close()); err != nil {
 		return err
 	}
 	return p.say(said{Ended: true})

@@ -270,16 +270,17 @@ func (r *run) bury(process int, victim bool) (wrong string) {
 			return ""
 		}
 	}
-	return fmt.Sprintf("process %d has ended (%v): %s", process, err, strings.TrimSpace(m.Said()))
+	return strings.TrimSpace(fmt.Sprintf("process %d has ended: %v\n%s", process, err, m.Said()))
 }
 
-// fail says what was wrong. The first line of the first failure is kept: others often only follow
-// from it.
+// fail says what was wrong. The first two lines of the first failure are kept: other failures often
+// only follow from it.
 func (r *run) fail(why string) {
 	why = fmt.Sprintf("job %d: %s", r.jobs+1, why)
 	fmt.Fprintf(r.progress, "%s: %s\n", r.transport, why)
 	if r.failed == "" {
-		r.failed, _, _ = strings.Cut(why, "\n")
+		lines := strings.SplitN(why, "\n", 3)
+		r.failed = strings.Join(lines[:min(len(lines), 2)], ": ")
 	}
 }
 

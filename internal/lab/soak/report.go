@@ -136,6 +136,10 @@ func (r *run) writeRow(w io.Writer) {
 	cells := []any{r.transport, r.operations(), r.jobs, r.deaths}
 	seconds := int64(r.cmd.Time / time.Second)
 	for i := range measures {
+		if r.failed != "" {
+			cells = append(cells, "-") // it has ended early
+			continue
+		}
 		cells = append(cells, fmt.Sprintf("%.1f, %.1f", measures[i].quarter(r.moments, seconds, 1), measures[i].quarter(r.moments, seconds, 3)))
 	}
 	verdict := "right and flat"
@@ -185,5 +189,5 @@ func (r *results) writeSVG(w io.Writer) error {
 		}
 		panels = append(panels, c)
 	}
-	return chart.Panels(w, "A process over seconds; then calls: one of 2, 100 and 1000 is slower.", panelColumns, panelWidth, panelHeight, panels)
+	return chart.Panels(w, "A process, over seconds. Calls: the time that one of 2, of 100 and of 1000 exceeds.", panelColumns, panelWidth, panelHeight, panels)
 }

@@ -93,6 +93,8 @@ func (c *Verb) check() error {
 		return fmt.Errorf("--trace and --json: give only one of them")
 	case c.Seeds == 0:
 		return fmt.Errorf("--seeds=0: must be at least 1")
+	case c.Transport != nil || c.Key || c.Loss != 0:
+		return errors.New("--transport, --key and --loss: need --real")
 	}
 	return nil
 }
@@ -109,8 +111,8 @@ func (c *Verb) checkReal() error {
 	switch {
 	case c.Ranks < 2 || c.Ranks > maxSoakRanks:
 		return fmt.Errorf("--ranks=%d: must be in 2..%d with --real", c.Ranks, maxSoakRanks)
-	case c.Script != "" || c.Trace || c.JSON:
-		return errors.New("--script, --trace and --json: not with --real")
+	case c.Script != "" || c.Trace || c.JSON || c.Budget != 0:
+		return errors.New("--script, --trace, --json and --budget: not with --real")
 	case c.Time < time.Second:
 		return fmt.Errorf("--time=%v: must be a second at least", c.Time)
 	case c.Death != 0 && c.Death < time.Second:

@@ -62,10 +62,17 @@ func Start(ctx context.Context, verb string, on *Network, host int) (*Member, er
 // Tell sends a line of JSON.
 func (m *Member) Tell(line any) error { return json.NewEncoder(m.in).Encode(line) }
 
-// Hear reads a line of JSON. It returns false if there is none, because the process has ended or
-// prints something else.
+// Hear reads a line of JSON. It returns false if there is none, because the process has ended. A
+// process that prints something else is killed.
 func (m *Member) Hear(line any) bool {
-	return m.Lines.Scan() && json.Unmarshal(m.Lines.Bytes(), line) == nil
+	if !m.Lines.Scan() {
+		return false
+	}
+	if json.Unmarshal(m.Lines.Bytes(), line) == nil {
+		return true
+	}
+	_ = m.cmd.Process.Kill() // it may have ended
+	return false
 }
 
 // Signal sends a signal to the process.
