@@ -4,9 +4,11 @@ package soak
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +91,20 @@ func soakOnce(t *testing.T, flags string) {
 		require.Contains(t, string(picture), title)
 	}
 }
+
+// TestInterrupted ends a run when it shows its first line of progress.
+func TestInterrupted(t *testing.T) {
+	t.Parallel() // it waits
+	ctx, cancel := context.WithCancel(t.Context())
+	std := terminal.Stdio{In: strings.NewReader(""), Out: io.Discard, Err: interrupter(cancel), Getenv: os.Getenv}
+	code := lab.Run(ctx, strings.Fields("soak --real -p 2 --transport shm --time 24h --death 0 --patience 24h --out="), std)
+	require.Equal(t, terminal.Interrupted, code)
+}
+
+// interrupter calls a function when something is written.
+type interrupter func()
+
+func (i interrupter) Write(p []byte) (int, error) { i(); return len(p), nil }
 
 // TestWork runs the work of ranks in one process, and checks that they find a wrong result if a rank
 // sends other bytes.
