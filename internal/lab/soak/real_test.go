@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/chart"
 	"github.com/schedgen/schedgen/internal/command"
 	"github.com/schedgen/schedgen/internal/lab/internal/labtest"
 	"github.com/schedgen/schedgen/internal/lab/internal/ranks"
@@ -84,6 +86,13 @@ func soakOnce(t *testing.T, flags string) {
 		require.Positive(t, row.Memory)
 		require.Greater(t, row.Descriptors, 3.)
 		require.Greater(t, row.Goroutines, 1.)
+	}
+	calls, err := callTable.ReadFile(filepath.Join(dir, "soak.calls.csv"))
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(calls, func(c *call) bool { return c.Kind == "shrink" }))
+	for _, c := range calls {
+		require.Positive(t, c.Count)
+		require.IsNonDecreasing(t, c.Millis[:], "%v", c)
 	}
 	picture, err := os.ReadFile(filepath.Join(dir, "soak.svg"))
 	require.NoError(t, err)
@@ -222,6 +231,17 @@ func TestMomentIsAMean(t *testing.T) {
 		m.add(&sample{Memory: int64(i), Descriptors: 2 * i, Goroutines: 3 * i}, int64(i))
 	}
 	require.Equal(t, moment{Memory: 1.5, Descriptors: 3, Goroutines: 4.5, Operations: 3, samples: 4}, m)
+}
+
+// TestPeaks checks that a long line keeps its peaks.
+func TestPeaks(t *testing.T) {
+	var all []chart.Point
+	for x := range 10 {
+		all = append(all, chart.Point{X: float64(x), Y: float64(x * 7 % 10)}) // 0 7 4 1 8 5 2 9 6 3
+	}
+	require.Equal(t, all, peaks(all, 10))
+	require.Equal(t, []chart.Point{{X: 1, Y: 7}, {X: 4, Y: 8}, {X: 7, Y: 9}, {X: 9, Y: 3}}, peaks(all, 4))
+	require.Empty(t, peaks(nil, 4))
 }
 
 func TestOptionsOfReal(t *testing.T) {

@@ -4,6 +4,7 @@ package soak
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -47,6 +48,13 @@ func (r *results) files() map[string]func(io.Writer) error {
 				}
 			})
 		},
+		"calls.csv": func(w io.Writer) error {
+			var all []*call
+			for _, run := range r.runs {
+				all = append(all, run.calls()...)
+			}
+			return callTable.Write(w, slices.Values(all))
+		},
 		"md":  r.writeMarkdown,
 		"svg": r.writeSVG,
 	}
@@ -65,18 +73,47 @@ func (r *results) kinds() []string {
 
 // percentiles are those of the report, and for the picture the number of calls of which one is
 // slower.
-var percentiles = []struct {
+var percentiles = [...]struct {
 	percent float64
 	oneOf   float64
 }{{50, 2}, {99, 100}, {99.9, 1000}}
 
-// millis returns a percentile of the times of a kind, in milliseconds; ok is false if there are none.
-func (r *run) millis(kind string, percent float64) (ms float64, ok bool) {
+// call is what is known of the calls of a kind.
+type call struct {
+	Transport, Kind string
+	Count           int64
+	Millis          [len(percentiles)]float64 // the percentiles of their times
+}
+
+// callTable is the form of the CSV of calls.
+var callTable = report.Table[call]{What: "a report on calls", Columns: []report.Column[call]{
+	report.Text("transport", func(c *call) *string { return &c.Transport }),
+	report.Text("call", func(c *call) *string { return &c.Kind }),
+	report.Whole("count", func(c *call) *int64 { return &c.Count }),
+	report.Time("p50_ms", 3, func(c *call) *float64 { return &c.Millis[0] }),
+	report.Time("p99_ms", 3, func(c *call) *float64 { return &c.Millis[1] }),
+	report.Time("p99_9_ms", 3, func(c *call) *float64 { return &c.Millis[2] }),
+}}
+
+// call returns what is known of the calls of a kind, or nil if there were none.
+func (r *run) call(kind string) *call {
 	h := r.times[kind]
 	if h == nil {
-		return 0, false
+		return nil
 	}
-	return float64(h.ValueAtPercentile(percent)) / 1000, true
+	c := &call{Transport: r.transport, Kind: kind, Count: h.TotalCount()}
+	for i, p := range percentiles {
+		c.Millis[i] = float64(h.ValueAtPercentile(p.percent)) / 1000
+	}
+	return c
+}
+
+// calls returns all calls of a run.
+func (r *run) calls() (all []*call) {
+	for _, kind := range slices.Sorted(maps.Keys(r.times)) {
+		all = append(all, r.call(kind))
+	}
+	return all
 }
 
 const disclosure = `Processes of one machine do random collectives, publish and ask, and compare every result with one that
@@ -106,11 +143,9 @@ func (r *results) writeMarkdown(w io.Writer) error {
 	for _, kind := range r.kinds() {
 		cells := []any{kind}
 		for _, run := range r.runs {
-			text := ""
-			for i, p := range percentiles {
-				if ms, ok := run.millis(kind, p.percent); ok {
-					text += [...]string{"", " / "}[min(i, 1)] + fmt.Sprintf("%.3g", ms)
-				}
+			text := "-"
+			if c := run.call(kind); c != nil {
+				text = fmt.Sprintf("%.3g / %.3g / %.3g", c.Millis[0], c.Millis[1], c.Millis[2])
 			}
 			cells = append(cells, text)
 		}
@@ -169,20 +204,21 @@ func (r *results) writeSVG(w io.Writer) error {
 			for i := range run.moments {
 				line.At = append(line.At, chart.Point{X: float64(run.moments[i].Second), Y: q.of(&run.moments[i])})
 			}
+			line.At = peaks(line.At, mostPoints)
 			c.Lines = append(c.Lines, line)
 		}
 		panels = append(panels, c)
 	}
 	for _, kind := range r.kinds() {
 		c := chart.Chart{Title: kind + ", ms", LogX: true, LogY: true}
+		for _, p := range percentiles {
+			c.At = append(c.At, p.oneOf)
+		}
 		for color, run := range r.runs {
 			line := chart.Line{Name: run.transport, Color: color}
-			for _, p := range percentiles {
-				if len(c.At) < len(percentiles) {
-					c.At = append(c.At, p.oneOf)
-				}
-				if ms, ok := run.millis(kind, p.percent); ok {
-					line.At = append(line.At, chart.Point{X: p.oneOf, Y: ms})
+			if of := run.call(kind); of != nil {
+				for i, p := range percentiles {
+					line.At = append(line.At, chart.Point{X: p.oneOf, Y: of.Millis[i]})
 				}
 			}
 			c.Lines = append(c.Lines, line)
@@ -190,4 +226,15 @@ func (r *results) writeSVG(w io.Writer) error {
 		panels = append(panels, c)
 	}
 	return chart.Panels(w, "A process, over seconds. Calls: the time that one of 2, of 100 and of 1000 exceeds.", panelColumns, panelWidth, panelHeight, panels)
+}
+
+// mostPoints bounds the points of a line over time.
+const mostPoints = 300
+
+// peaks returns the highest points of groups of neighbours, at most so many.
+func peaks(all []chart.Point, most int) (highest []chart.Point) {
+	for group := range slices.Chunk(all, max(1, (len(all)+most-1)/most)) {
+		highest = append(highest, slices.MaxFunc(group, func(a, b chart.Point) int { return cmp.Compare(a.Y, b.Y) }))
+	}
+	return highest
 }

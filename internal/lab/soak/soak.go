@@ -56,11 +56,11 @@ sequence of collectives, lengths and roots, publish and ask, and compare every r
 they compute themselves. In every --death one rank kills itself. The others must name it and continue
 without it (Shrink). Then all close, and the same processes and a new one meet as a new job. Half of
 the processes never die, so they live for the whole --time. The file NAME.csv of --out has what these
-use in each second, NAME.md also how long calls take, and NAME.svg is a picture of both.
+use in each second, NAME.calls.csv how long calls take, NAME.md has tables and NAME.svg is a picture.
 
 The exit code is 1 if a result is wrong, a rank fails or hangs, or if the processes that never die use
-more in the last quarter of the time than in the second one: 20 % and 8 MiB more memory, or 2 more
-descriptors or goroutines, on average. Growth is judged if --time is a minute or more.
+more in the last quarter of the time than in the second one: memory by 20 % and 8 MiB, or descriptors
+or goroutines by 10 % and 2, on average. Growth is judged if --time is a minute or more.
 
 Examples:
 
