@@ -60,8 +60,12 @@ func operations() (all []func(*work, context.Context) error) {
 // roundLength is the number of operations between two questions whether the work is over.
 const roundLength = 16
 
-// until does operations until rank 0 finds that the work is over.
+// until does operations until rank 0 finds that the work is over. The barrier before them lets no rank
+// ask before all can answer.
 func (w *work) until(ctx context.Context, over func() bool) error {
+	if err := w.comm.Barrier(ctx); err != nil {
+		return err
+	}
 	all := operations()
 	for last := []byte{0}; ; {
 		if w.comm.Rank() == 0 && over() {
