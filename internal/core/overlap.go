@@ -99,9 +99,15 @@ func (ops *operations) awaitEntry(o *op, a ir.Action) bool {
 	return true
 }
 
-// resume is called when an operation may have become settled. It sends the puts of later ones that
-// need not wait any more.
+// resume is called when an operation may have become settled.
 func (ops *operations) resume() {
+	if ops.seq > ops.complete+1 { // otherwise no operation is open behind another
+		ops.release()
+	}
+}
+
+// release sends the puts that no longer wait because settledBefore now holds.
+func (ops *operations) release() {
 	for seq := ops.complete + 2; seq <= ops.seq; seq++ {
 		if o := ops.open(seq); o != nil && o.outbox.Has(flow.ByEntry) {
 			if !ops.settledBefore(o) {
