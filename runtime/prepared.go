@@ -157,9 +157,8 @@ func (p *Prepared) words() string { return "prepare " + p.plan.Name }
 // countBytes is the length of a count in a message.
 const countBytes = 8
 
-// compareCounts compares the lengths of this rank's blocks with those that the other ranks know. If
-// one differs, the communicator fails. The ranks run the collective itself, on blocks that hold the
-// lengths.
+// compareCounts fails the communicator if two ranks know different lengths of a block. To find out,
+// the ranks run the collective itself. Each block then holds the length that its sender knows.
 func (c *Comm) compareCounts(ctx context.Context, k kind, root int, p *Prepared, words string) error {
 	row := c.plans.row(k)
 	held, wanted := row.Held(c.size, root, c.rank), row.Wanted(c.size, root, c.rank)

@@ -48,8 +48,9 @@ func (c *Comm) ScatterBytes(ctx context.Context, values [][]byte, root int) ([]b
 	return got[0], nil
 }
 
-// moveValues moves values by a collective, for function fn, and returns those that this rank gets.
-// head is the collective of the head, in which every rank hears of every rank that sends.
+// moveValues moves values by a collective, and returns the values for this rank. fn is the function
+// that the program has called. The first operation, of collective head, tells every rank about the
+// values of all senders.
 func (c *Comm) moveValues(ctx context.Context, fn, collective, head string, values [][]byte, root int) ([][]byte, error) {
 	k, by := c.plans.kindOf(collective), c.plans.kindOf(head)
 	if ctx == nil {

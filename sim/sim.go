@@ -82,7 +82,7 @@ type Result struct {
 	Counts   Counts // of messages, losses and other events
 	Path     []Step // the critical path, if Config.Path was set
 	Loads    []Load // by host, if the model is Links
-	// ArcLoads counts what has crossed each arc of the network. It is nil unless the model is Network.
+	// ArcLoads counts the messages that have crossed each arc. Only the model Network sets it.
 	ArcLoads []link.Count[Time]
 }
 

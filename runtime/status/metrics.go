@@ -59,7 +59,7 @@ var families = slices.Concat([]family{
 	processes(counter, []metric{
 		{"lost_ranks", "Ranks of the job that are lost.", func(s *runtime.State) float64 { return float64(s.Totals.LostRanks) }},
 	}),
-	[]family{{"schedgen_transport_sent_bytes", counter, "Bytes sent, by put, multicast or memory that ranks share. What is put through memory counts for each of its receivers.", func(w *writer, r *Report) {
+	[]family{{"schedgen_transport_sent_bytes", counter, "Bytes sent, by put, multicast or shared memory. A put through memory counts once for each receiver.", func(w *writer, r *Report) {
 		if len(r.States) > 0 {
 			s := &r.States[0].Totals.Transport
 			w.sample("_total", float64(s.PutBytes-s.MemoryBytes), "process", strconv.Itoa(r.Process), "by", "put")

@@ -8,9 +8,9 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// Outbox holds the actions of an operation that its rules have asked for and that wait. Each has a
-// reason. Actions with the same reason leave in the order in which they came, but those that wait
-// for reports of different ranks do not wait for each other.
+// Outbox holds the waiting actions of an operation: its rules have asked for them, and something
+// blocks them. Each action has one Reason. Actions with the same reason leave in the order in which
+// they came. There is one exception: puts to different ranks do not wait for each other's reports.
 type Outbox [reasons]queue
 
 // Reason is why an action waits.

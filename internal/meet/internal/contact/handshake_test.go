@@ -159,8 +159,8 @@ func TestReasonsArePlainText(t *testing.T) {
 	require.EqualError(t, err, "rank 0, which has not proved the key, says: �[2Jall is well�rank 0: ��")
 }
 
-// A process of another version is told both versions and both programs, unless it is too old to say
-// what it runs. What it says about itself is plain text.
+// The error names both versions and both programs. A guest that is too old to name its program is
+// called an older program. The guest's own words are shown as plain text.
 func TestVersionsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		version uint16
