@@ -24,6 +24,14 @@ const (
 	AlltoallV
 )
 
+// Collectives are the names of the collectives, by operation.
+var Collectives = [...]string{
+	Barrier: schedule.Barrier, Bcast: schedule.Bcast, Reduce: schedule.Reduce, Allreduce: schedule.Allreduce,
+	ReduceScatter: schedule.ReduceScatter, Scan: schedule.Scan, Exscan: schedule.Exscan,
+	Allgather: schedule.Allgather, Gather: schedule.Gather, Scatter: schedule.Scatter, Alltoall: schedule.Alltoall,
+	AllgatherV: schedule.Allgather, GatherV: schedule.Gather, ScatterV: schedule.Scatter, AlltoallV: schedule.Alltoall,
+}
+
 // Choice is a schedule for blocks from some length on. For a given block, the last choice of an
 // operation whose Least does not exceed the block's length applies.
 type Choice struct {

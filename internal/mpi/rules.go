@@ -9,13 +9,6 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// collectives are the names of the collectives of operations whose blocks all have one length.
-var collectives = [...]string{
-	Barrier: schedule.Barrier, Bcast: schedule.Bcast, Reduce: schedule.Reduce, Allreduce: schedule.Allreduce,
-	ReduceScatter: schedule.ReduceScatter, Scan: schedule.Scan, Exscan: schedule.Exscan, Allgather: schedule.Allgather,
-	Gather: schedule.Gather, Scatter: schedule.Scatter, Alltoall: schedule.Alltoall,
-}
-
 // Note says that engine c does not do what a rule says.
 type Note struct {
 	Rule selection.Rule
@@ -40,7 +33,7 @@ func ChoicesFor(ranks int, rules *selection.Rules) (all []Choice, notes []Note) 
 		}
 	}
 	for op := range AlltoallV + 1 {
-		if int(op) >= len(collectives) || rules.Digest() == 0 || !slices.ContainsFunc(rules.List(), func(r selection.Rule) bool { return r.Collective == collectives[op] }) {
+		if op > Alltoall || rules.Digest() == 0 || !slices.ContainsFunc(rules.List(), func(r selection.Rule) bool { return r.Collective == Collectives[op] }) {
 			all = append(all, usual[op]...)
 			continue
 		}
@@ -74,7 +67,7 @@ func (f *follower) lengths() []int {
 		all = append(all, c.Least)
 	}
 	for _, r := range f.rules.List() {
-		if r.Collective != collectives[f.operation] {
+		if r.Collective != Collectives[f.operation] {
 			continue
 		}
 		all = append(all, r.Bytes.From, r.Bytes.To)
@@ -89,7 +82,7 @@ func (f *follower) lengths() []int {
 // choice returns the schedule for blocks from a length on. If ordered is set, it folds in the order
 // of the ranks, if the operation folds. ok is false if there is none.
 func (f *follower) choice(least int, ordered bool) (c Choice, ok bool) {
-	of := selection.Case{Collective: collectives[f.operation], Ranks: f.ranks, Bytes: least, Ordered: ordered}
+	of := selection.Case{Collective: Collectives[f.operation], Ranks: f.ranks, Bytes: least, Ordered: ordered}
 	if d, ok := f.rules.Of(of); ok && d.Own {
 		c = Choice{Operation: f.operation, Least: least, Algorithm: d.Rule.Algorithm}
 		var err error

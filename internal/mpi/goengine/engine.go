@@ -37,6 +37,7 @@ import (
 
 	goruntime "runtime"
 
+	"github.com/schedgen/schedgen/internal/mpi"
 	"github.com/schedgen/schedgen/runtime"
 )
 
@@ -197,7 +198,7 @@ func sg_go_run(number C.int, call *C.struct_sg_go_call) C.int {
 // callOf converts a call to the form of package runtime.
 func (c *communicator) callOf(call *C.struct_sg_go_call) runtime.Call {
 	do := runtime.Call{
-		Collective: names[call.operation], Root: int(call.root),
+		Collective: mpi.Collectives[call.operation], Root: int(call.root),
 		Dst: unsafe.Slice((*byte)(call.dst), int(call.dst_bytes)),
 		Src: unsafe.Slice((*byte)(call.src), int(call.src_bytes)),
 	}

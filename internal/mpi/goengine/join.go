@@ -16,7 +16,6 @@ import (
 
 	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/internal/meet/launch"
-	"github.com/schedgen/schedgen/internal/mpi"
 	"github.com/schedgen/schedgen/internal/transport"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/mcast"
@@ -177,11 +176,4 @@ func addressesOf(network string) ([]string, error) {
 		return nil, fmt.Errorf("this host has no address by which others reach it")
 	}
 	return all, nil
-}
-
-// names are the names of the collectives.
-var names = [...]string{
-	mpi.Barrier: "barrier", mpi.Bcast: "bcast", mpi.Reduce: "reduce", mpi.Allreduce: "allreduce", mpi.ReduceScatter: "reduce-scatter",
-	mpi.Scan: "scan", mpi.Exscan: "exscan", mpi.Allgather: "allgather", mpi.Gather: "gather", mpi.Scatter: "scatter", mpi.Alltoall: "alltoall",
-	mpi.AllgatherV: "allgather", mpi.GatherV: "gather", mpi.ScatterV: "scatter", mpi.AlltoallV: "alltoall",
 }
