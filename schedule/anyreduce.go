@@ -30,7 +30,7 @@ func anyreduce[O Overlay](name, paper, summary string, along func(ranks int) O) 
 
 func writeAnyreduce[O Overlay](n *node, a *arena, o O) ir.Program {
 	const question, result = 0, 1
-	origin := n.dest
+	origin := n.root
 	parent := o.Sender(n.rank, origin)
 
 	// A parent numbers its children along the ring, the nearest first. Child i puts what its

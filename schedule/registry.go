@@ -171,6 +171,7 @@ func makeBuiltIn() []Algorithm {
 		exscanSkip123(),
 		anyreduceSkipRing(),
 		anyreduceCirculant(),
+		anyreduceMcastAckTree(),
 	}
 }
 

@@ -49,7 +49,10 @@ func newSpec(alg Algorithm, p Params) (*Spec, error) {
 	p = p.withDefaults(&alg)
 	s := &Spec{alg: alg, params: p, layout: newLayout(p)}
 	if row := alg.Row(); row.Inputs != nil {
-		s.layout, s.vector = newFoldingLayout(p), row.Inputs(p.Ranks)*p.Chunks
+		s.vector = row.Inputs(p.Ranks) * p.Chunks
+		if !row.Origin {
+			s.layout = newFoldingLayout(p)
+		}
 	}
 	if alg.build != nil {
 		var err error

@@ -63,7 +63,7 @@ func TestMovedRootsAreProvedAlike(t *testing.T) {
 		}
 		require.Equal(t, want.Results, got.Results)
 	})
-	for _, name := range []string{"anycast/circulant", "anycast/mcast-acktree", "anyreduce/circulant", "bcast/binomial"} {
+	for _, name := range []string{"anycast/circulant", "anycast/mcast-acktree", "anyreduce/circulant", "anyreduce/mcast-acktree", "bcast/binomial"} {
 		require.True(t, moved[name], name)
 	}
 }
@@ -71,7 +71,7 @@ func TestMovedRootsAreProvedAlike(t *testing.T) {
 // A schedule with one other number in one program is not a moved one.
 func TestChangedProgramsAreNotMoved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.SampledFrom([]string{"anycast/circulant", "anycast/mcast-acktree", "anyreduce/circulant", "bcast/mcast-acktree"}).Draw(t, "algorithm")
+		name := rapid.SampledFrom([]string{"anycast/circulant", "anycast/mcast-acktree", "anyreduce/circulant", "anyreduce/mcast-acktree", "bcast/mcast-acktree"}).Draw(t, "algorithm")
 		ranks := rapid.IntRange(3, 12).Draw(t, "ranks")
 		from, s := movedFrom(t, name, ranks, rapid.IntRange(1, ranks-1).Draw(t, "root"))
 		require.NotNil(t, from)

@@ -94,12 +94,14 @@ var promised = map[string]promise{
 
 	"anyreduce/skip-ring": {position: true, inPlace: true},
 	"anyreduce/circulant": {position: true, inPlace: true},
+
+	"anyreduce/mcast-acktree": {acked: true, position: true, inPlace: true},
 }
 
 // acknowledged applies if the algorithm promises acknowledgements, or if rules show that the
 // schedule relies on them. The root's Done slots, which the check is about, do not matter.
 var acknowledged = scope{
-	"the mcast-acktree of bcast, anycast and allreduce; messages with a repair that waits for a signal, or whose root has a signal that no rule of it waits for",
+	"the mcast-acktree of bcast, anycast, allreduce and anyreduce; messages with a repair that waits for a signal, or whose root has a signal that no rule of it waits for",
 	func(s *ir.Schedule) (string, bool) {
 		if !s.HasMessage() {
 			return everyMessage.of(s)
