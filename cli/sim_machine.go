@@ -78,7 +78,7 @@ type faultFlags struct {
 	Skew      duration `placeholder:"TIME" help:"Delay the call of each rank by a random time up to this one."`
 	RootFirst duration `placeholder:"TIME" help:"Delay the calls of all ranks but the root by this time; without a root, of all ranks but rank 0."`
 	OneLate   duration `placeholder:"TIME" help:"Delay the call of one rank other than the root by this time."`
-	RootDelay string   `default:"none" placeholder:"POLICY" help:"What the root waits for before it starts: none, a time, peer (one rank that has called) or barrier (all ranks); default none."`
+	RootDelay string   `default:"none" placeholder:"POLICY" help:"What the root waits for before it starts: none, a time, peer (one rank that has called), adaptive (a time that changes from run to run of --runs by whether one rank was late) or barrier (all ranks); default none."`
 }
 
 // config returns the configuration of the simulator for a point.
@@ -160,11 +160,11 @@ func (c *simCmd) rootWait() (sim.Delay, error) {
 	case "peer":
 		return sim.Delay{Peer: true}, nil
 	case "adaptive":
-		return sim.Delay{}, errors.New("--root-delay=adaptive: a communicator adapts the delay from one operation to the next, at run time, and a model runs one operation; must be none, peer, barrier or a time, such as 20us")
+		return sim.Delay{Adaptive: true}, nil
 	}
 	var d duration
 	if err := d.UnmarshalText([]byte(c.RootDelay)); err != nil {
-		return sim.Delay{}, fmt.Errorf("--root-delay=%s: must be none, peer, barrier or a time, such as 20us", c.RootDelay)
+		return sim.Delay{}, fmt.Errorf("--root-delay=%s: must be none, peer, adaptive, barrier or a time, such as 20us", c.RootDelay)
 	}
 	return sim.Delay{Fixed: sim.Time(d)}, nil
 }

@@ -56,4 +56,19 @@ type Delay struct {
 	// Peer makes the root wait for a message of one byte from a rank drawn from the seed. That rank
 	// sends it as soon as it has called.
 	Peer bool
+	// Adaptive makes the root wait for a time that changes from run to run of a Sim, as the
+	// runtime's adaptive policy does. A rank drawn from the seed tells the root when it has called,
+	// and whether a multicast has reached it. The first run has no delay.
+	Adaptive bool
+}
+
+// adapt returns the time that the root waits for in the next run: half as long again if the drawn
+// rank was too late for the multicasts, and a sixteenth less otherwise. So it is too late in about
+// one run in seven.
+func adapt(delay Time, late bool) Time {
+	const start, most = 10_000, 20_000_000
+	if late {
+		return min(max(delay+delay/2, start), most)
+	}
+	return delay - delay/16
 }

@@ -167,6 +167,38 @@ func TestPeer(t *testing.T) {
 	require.Len(t, peers, 2)
 }
 
+// TestAdaptiveDelay checks that the adaptive delay grows until few ranks are late, that it shrinks
+// when none is late any more, and that multicasts lost by chance do not change it.
+func TestAdaptiveDelay(t *testing.T) {
+	spec := spec(t, "bcast/mcast-chain", schedule.Params{Ranks: 9})
+	const runs = 400
+	// lost returns how many copies are lost in the last quarter of the runs, and their mean makespan.
+	lost := func(c sim.Config) (lost int64, span sim.Time) {
+		c.Model, c.Unready = sim.DefaultLogGP(), true
+		s, err := sim.New(spec, c)
+		require.NoError(t, err)
+		for seed := range uint64(runs) {
+			r, err := s.Run(seed)
+			require.NoError(t, err)
+			if seed >= runs*3/4 {
+				lost += r.Counts.Lost
+				span += r.Makespan / (runs / 4)
+			}
+		}
+		return lost, span
+	}
+	late := sim.Arrival{Others: 300_000}
+	all, _ := lost(sim.Config{Arrival: late})
+	few, _ := lost(sim.Config{Arrival: late, Delay: sim.Delay{Adaptive: true}})
+	require.EqualValues(t, 8*runs/4, all)
+	require.Less(t, few, all/4)
+	require.Positive(t, few, "the delay is never too long for good")
+
+	_, without := lost(sim.Config{Loss: 0.7})
+	_, with := lost(sim.Config{Loss: 0.7, Delay: sim.Delay{Adaptive: true}})
+	require.Equal(t, without, with)
+}
+
 // TestLossIsAsLikelyAsItSays checks that multicasts are lost with the given probability.
 func TestLossIsAsLikelyAsItSays(t *testing.T) {
 	s, err := sim.New(spec(t, "bcast/mcast-chain", schedule.Params{Ranks: 1001}), sim.Config{Model: sim.DefaultLogGP(), Loss: 0.3})

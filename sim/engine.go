@@ -31,8 +31,10 @@ type engine struct {
 	path   *path   // nil: not requested
 	net    *fabric // nil: costs has everything
 	gate   gate
-	full   Time   // until when the switch is busy with what has come to it
-	local  *local // nil: ranks only send and receive
+
+	adapted Time   // what the root waits for under Delay.Adaptive
+	full    Time   // until when the switch is busy with what has come to it
+	local   *local // nil: ranks only send and receive
 }
 
 // rank holds the state that each event of a rank needs, about one cache line: until when the rank
@@ -142,7 +144,7 @@ func (e *engine) simulate(seed uint64, enters []Time) error {
 		e.ranks[r], e.calls[r] = rank{cpu: enters[r], wake: never}, call{returns: Never}
 	}
 	if e.row.Rooted {
-		e.ranks[e.h.Root].cpu += e.c.Delay.Fixed
+		e.ranks[e.h.Root].cpu += e.c.Delay.Fixed + e.adapted
 	}
 	for r := range e.ranks {
 		if err := e.begin(r); err != nil {

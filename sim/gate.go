@@ -13,15 +13,21 @@ type gate struct {
 	enters []Time // by rank, when its call begins
 	peer   int    // the rank, -1: there is no gate
 	shut   bool
+
+	drawn int  // the rank that tells the root about the multicasts, -1: none
+	heard bool // one has reached it
 }
 
 // gateRule stands for the rule by which the peer notifies the root.
 const gateRule = -1
 
 func (e *engine) newGate(enters []Time) gate {
-	g := gate{enters: enters, peer: -1}
-	if e.c.Delay.Peer && e.row.Rooted {
-		g.peer = drawOther(e.seed, drawPeer, len(e.ranks), e.h.Root)
+	g := gate{enters: enters, peer: -1, drawn: -1}
+	if e.row.Rooted && (e.c.Delay.Peer || e.c.Delay.Adaptive) {
+		g.drawn = drawOther(e.seed, drawPeer, len(e.ranks), e.h.Root)
+	}
+	if e.c.Delay.Peer {
+		g.peer = g.drawn
 	}
 	g.shut = g.peer >= 0
 	return g
@@ -62,7 +68,11 @@ func (e *engine) loses(k key, to int) bool {
 
 // misses reports whether a multicast that has come does not reach a rank.
 func (e *engine) misses(c *cast, r int) bool {
-	return int(c.rank) == r || (e.c.Unready || e.c.Loss > 0) && e.loses(key{c.at, c.seq}, r)
+	if int(c.rank) == r || (e.c.Unready || e.c.Loss > 0) && e.loses(key{c.at, c.seq}, r) {
+		return true
+	}
+	e.gate.heard = e.gate.heard || r == e.gate.drawn
+	return false
 }
 
 // opOf returns the operation of a send to a rank or to all.

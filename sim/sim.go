@@ -129,7 +129,8 @@ func New(p Programs, c Config) (*Sim, error) {
 	return s, nil
 }
 
-// Run runs the operation with a seed. It fails as [Run] does, or if the barrier before the
+// Run runs the operation with a seed. Its result depends on the runs before only if Delay.Adaptive is
+// set. It fails as [Run] does, or if the barrier before the
 // operation never ends.
 func (s *Sim) Run(seed uint64) (*Result, error) {
 	enters := make([]Time, len(s.e.ranks))
@@ -146,6 +147,11 @@ func (s *Sim) Run(seed uint64) (*Result, error) {
 	}
 	if err := s.e.simulate(seed, enters); err != nil {
 		return nil, fmt.Errorf("simulate %s: %w", s.name, err)
+	}
+	if g := &s.e.gate; s.e.c.Delay.Adaptive && g.drawn >= 0 {
+		// A multicast that misses a rank that had called when the root began was lost by chance.
+		began := enters[s.e.h.Root] + s.e.c.Delay.Fixed + s.e.adapted
+		s.e.adapted = adapt(s.e.adapted, !g.heard && enters[g.drawn] > began)
 	}
 	return s.e.result(), nil
 }

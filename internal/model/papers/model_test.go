@@ -240,12 +240,3 @@ func TestChannels(t *testing.T) {
 	require.Equal(t, []Point{{2, 4}, {4, 6}}, way.Series[4].Points, "to a higher level, since it is new there")
 	require.Equal(t, []Point{{4, 0}}, way.Series[5].Points)
 }
-
-// TestAdapt checks the rule of the adaptive policy.
-func TestAdapt(t *testing.T) {
-	require.EqualValues(t, 10_000, adapt(0, true))
-	require.EqualValues(t, 15_000, adapt(10_000, true))
-	require.EqualValues(t, 20_000_000, adapt(19_000_000, true))
-	require.EqualValues(t, 15_000, adapt(16_000, false))
-	require.EqualValues(t, 0, adapt(0, false))
-}

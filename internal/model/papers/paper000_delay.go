@@ -2,6 +2,7 @@ package papers
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/schedgen/schedgen/schedule"
@@ -54,7 +55,6 @@ func delayOneLate000(_ context.Context, o Options) (*Figure, error) {
 type policy struct {
 	name string
 	set  func(c *sim.Config)
-	next func(c *sim.Config, missed bool) // called after each operation; nil if nothing changes
 }
 
 // policies returns the policies of section 2.1 and of the runtime, and the barrier that they
@@ -64,20 +64,10 @@ func policies() ([]policy, error) {
 	return []policy{
 		{name: "none", set: func(*sim.Config) {}},
 		{name: "fixed, 5 transfers", set: func(c *sim.Config) { c.Delay.Fixed = 5 * odin.hop() }},
-		{name: "adaptive", set: func(*sim.Config) {}, next: func(c *sim.Config, missed bool) { c.Delay.Fixed = adapt(c.Delay.Fixed, missed) }},
+		{name: "adaptive", set: func(c *sim.Config) { c.Delay.Adaptive = true }},
 		{name: "random peer", set: func(c *sim.Config) { c.Delay.Peer = true }},
 		{name: "barrier before", set: func(c *sim.Config) { c.Before = barrier }},
 	}, err
-}
-
-// adapt is the rule of the runtime's adaptive policy: half as long again after an operation whose
-// peer was too late, and a sixteenth less after any other.
-func adapt(delay sim.Time, missed bool) sim.Time {
-	const start, most = 10_000, 20_000_000
-	if missed {
-		return min(max(delay+delay/2, start), most)
-	}
-	return delay - delay/16
 }
 
 // delays000 tries all policies on a pattern with several spreads. heard is the percentage of ranks
@@ -90,7 +80,7 @@ func delays000(o Options, arrive pattern) (f *Figure, heard float64, err error) 
 	f = &Figure{
 		X: Axis{Label: "spread of the arrivals", Unit: "transfers"}, Y: Axis{Label: "last return behind last entry", Unit: "transfers"},
 		Notes: []string{"Among 24 ranks; what has not entered when the multicast arrives has lost it. The mean over operations of the time from when the last rank enters until the last returns. " +
-			"The text compares the policies in words only. The adaptive one draws a peer in turn for each operation, which tells whether it was too late, as in our runtime."},
+			"The text compares the policies in words only. The adaptive one draws a peer for each operation, which tells whether it was too late, as in our runtime."},
 	}
 	all, err := policies()
 	if err != nil {
@@ -120,35 +110,38 @@ func (p *policy) try(o Options, a sim.Arrival) (behind, heard float64, err error
 	if o.Quick {
 		runs = 40
 	}
+	spec, err := schedule.New(mcast000, schedule.Params{Ranks: delayRanks})
+	if err != nil {
+		return 0, 0, err
+	}
 	c := sim.Config{Model: odin.model, Bytes: bytes000, Arrival: a, Unready: true}
-	enters := c // ranks enter when they arrive, whatever the policy
+	enters, err := sim.New(spec, c) // ranks enter when they arrive, whatever the policy
+	if err != nil {
+		return 0, 0, err
+	}
 	p.set(&c)
+	s, err := sim.New(spec, c)
+	if err != nil {
+		return 0, 0, err
+	}
 	var late sim.Time
 	var lost int64
 	for i := range runs {
 		seed := o.Seed + uint64(i)
-		first, err := simulateSeed(enters, seed)
+		first, err := enters.Run(seed)
 		if err != nil {
 			return 0, 0, err
 		}
-		r, err := simulateSeed(c, seed)
+		r, err := s.Run(seed)
 		if err != nil {
 			return 0, 0, err
+		}
+		if r.Makespan == sim.Never {
+			return 0, 0, fmt.Errorf("simulate %s with policy %s: some rank never returns", mcast000, p.name)
 		}
 		late += r.Makespan - slices.Max(first.Enters)
 		lost += r.Counts.Lost
-		if p.next != nil {
-			peer := 1 + i%(delayRanks-1)
-			arrives := first.Enters[0] + c.Delay.Fixed + odin.model.O + odin.model.L
-			p.next(&c, first.Enters[peer] > arrives)
-		}
 	}
 	all := float64(runs) * (delayRanks - 1)
 	return float64(late) / float64(runs) / float64(odin.hop()), 1 - float64(lost)/all, nil
-}
-
-// simulateSeed simulates one two-stage broadcast.
-func simulateSeed(c sim.Config, seed uint64) (*sim.Result, error) {
-	c.Seed = seed
-	return simulate(mcast000, schedule.Params{Ranks: delayRanks}, c)
 }
