@@ -31,8 +31,9 @@ type Comm struct {
 // Init returns when all ranks have called it, when ctx ends, or after five minutes.
 // SCHEDGEN_JOIN_TIMEOUT sets another limit, such as 90s, or none. After two seconds Init writes to
 // the standard error what it waits for. SCHEDGEN_TRANSPORT chooses the transport, and
-// SCHEDGEN_RULES names a file of rules that choose algorithms. SCHEDGEN_NETWORK names a file with the
-// network of the hosts; see Config. An error names the variables at fault.
+// SCHEDGEN_RULES names a file of rules that choose algorithms. SCHEDGEN_LEARN names a file for what
+// is learned about them, and SCHEDGEN_NETWORK one with the network of the hosts; see Config. An error
+// names the variables at fault.
 func Init(ctx context.Context) (*Comm, error) { return Join(ctx, Config{}) }
 
 // Join is [Init] with a configuration. It makes the communicator of the ranks that cfg.Transport

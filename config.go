@@ -34,6 +34,18 @@ type Config struct {
 	// built-in rules.
 	Rules *selection.Rules
 
+	// Learn names a file. If it is set, blocking collectives choose their algorithms by the times of
+	// their first calls, and look at the times again now and then (docs/tuning.md). When rank 0
+	// closes its last communicator, it writes rules for later runs to the file. os.DevNull keeps
+	// nothing. By default nothing is learned, unless SCHEDGEN_LEARN is set and there is no Transport.
+	//
+	// Collectives that fold keep their bits, unless every order of folding gives the same. So do
+	// integers, Min, Max and [Exact], but not sums of floating-point numbers. Collectives with
+	// counts, and those in Algorithms with a Name, learn nothing. Started and prepared ones take
+	// what has been learned. All ranks must make a call of a collective blocking, or all must start
+	// it. While a call is timed, it waits until all ranks have called it, also at a root.
+	Learn string
+
 	// Network says how the ranks' hosts are connected: rank r is on node r. network.Parse reads a
 	// file. Without a Transport the default is the file that SCHEDGEN_NETWORK names, if it is set.
 	// Joining makes schedules for the network and simulates them, which may take some seconds. The
@@ -199,7 +211,7 @@ func Majority(left []int, of int) bool { return runtime.Majority(left, of) }
 // below returns the configuration of package runtime.
 func (cfg *Config) below() runtime.Config {
 	b := runtime.Config{
-		Transport: cfg.Transport, Rules: cfg.Rules, Network: cfg.Network, Reproducible: cfg.Reproducible,
+		Transport: cfg.Transport, Rules: cfg.Rules, Learn: cfg.Learn, Network: cfg.Network, Reproducible: cfg.Reproducible,
 		Delay: runtime.DelayPolicy(cfg.Delay), RootDelay: cfg.RootDelay,
 		Chunk: cfg.Chunk, MaxBcast: cfg.MaxBcast, Repair: cfg.Repair, Stall: cfg.Stall, Silence: cfg.Silence, Quorum: cfg.Quorum, Retain: cfg.Retain,
 		PublishWindow: cfg.PublishWindow, PublishBytes: cfg.PublishBytes, MaxMessage: cfg.MaxMessage,

@@ -2,6 +2,7 @@ package schedgen
 
 import (
 	"log/slog"
+	"os"
 	"reflect"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestConfigIsHandedDown(t *testing.T) {
 	transports, err := mem.New(1, mem.Options{})
 	require.NoError(t, err)
 	cfg := Config{
-		Transport: transports[0], Rules: selection.Builtin(), Network: new(network.Network), Clock: clock.System{},
+		Transport: transports[0], Rules: selection.Builtin(), Network: new(network.Network), Clock: clock.System{}, Learn: os.DevNull,
 		Observe: Observe{Log: slog.Default(), Trace: func(runtime.Event) {}}, Quorum: Majority,
 		Prepare: []Shape{{Collective: "gather", Bytes: 5, Root: 6, Ordered: true, Counted: true}},
 	}

@@ -89,17 +89,19 @@ func foldFor[T any](c *Comm, o Op) (*runtime.Fold, error) {
 		}
 	}
 	var op fold.Op
+	exact := false
 	switch {
 	case o.op == Sum.op && typ == reflect.TypeFor[Exact]():
-		op = addExact
+		op, exact = addExact, true
 	case o.op != nil:
 		op = *o.op
+		exact = op.Exact(typ)
 	}
 	kernel, size, err := fold.ForType(op, typ)
 	if err != nil {
 		return nil, err
 	}
-	made := &runtime.Fold{Name: op.Name() + " of " + typ.String(), Element: size, Commutes: op.Commutative(), Kernel: runtime.Kernel(kernel), Trusted: !op.Custom()}
+	made := &runtime.Fold{Name: op.Name() + " of " + typ.String(), Element: size, Commutes: op.Commutative(), Exact: exact, Kernel: runtime.Kernel(kernel), Trusted: !op.Custom()}
 	copy(c.folds[1:], c.folds[:])
 	c.folds[0] = foldOf{o.op, typ, made}
 	return made, nil

@@ -109,7 +109,7 @@ var layers = []struct {
 		"an exact sum depends on its numbers alone"},
 	{"internal/fold/internal/asm", nil,
 		"only go generate runs the program that writes assembly"},
-	{"runtime", []string{"ir", "internal/ir/...", "network", "schedule/...", "verify", "runtime/machine/...", "internal/core", "internal/clock", "internal/meet/launch", "runtime/wire", "internal/transport/...", "internal/notice", "internal/board"},
+	{"runtime", []string{"ir", "internal/ir/...", "network", "schedule/...", "verify", "runtime/machine/...", "internal/core", "internal/clock", "internal/meet/launch", "internal/outfile", "runtime/wire", "internal/transport/...", "internal/notice", "internal/board"},
 		"transports are given to the runtime, which knows only their interface; Init asks launch for the one that the environment names; Use proves its argument"},
 	{"internal/transport", []string{"internal/words", "runtime/hybrid", "runtime/mcast", "runtime/shm", "runtime/tcp", "runtime/verbs", "runtime/wire"},
 		"a transport is opened by its name without knowing who asks"},

@@ -154,7 +154,7 @@ func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, fo
 	}
 	if call.Fold != nil {
 		f := elements(call.Fold.Element)
-		f.fold, f.ordered = call.Fold.Name, !call.Fold.Commutes
+		f.fold, f.ordered, f.exact = call.Fold.Name, !call.Fold.Commutes, call.Fold.Exact
 		f.counted, f.shared = call.Counted, call.Counted // every rank contributes to all blocks
 		return k, core.Buffers{In: call.Src, Out: call.Dst, Block: bytes, Fold: call.Fold}, f, nil
 	}

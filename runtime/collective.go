@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/schedgen/schedgen/internal/core"
 	"github.com/schedgen/schedgen/ir"
@@ -94,15 +95,23 @@ func (ps *plans) row(k kind) *ir.Collective { return &ps.rows[k] }
 
 // choose returns the plan of an operation with blocks of n bytes.
 func (c *Comm) choose(k kind, n, root int, f form) (*plan, error) {
-	row := c.plans.row(k)
-	given := c.cfg.Algorithms[row.Name]
-	ch, err := c.chosen(row.Name, n, f.ordered)
+	if r := c.learned.rival(k, n, f); r != nil {
+		return c.planBy(&r.chosen, k, n, root)
+	}
+	ch, err := c.chosen(c.plans.row(k).Name, n, f.ordered)
 	if err != nil {
 		return nil, err
 	}
+	return c.planBy(&ch, k, n, root)
+}
+
+// planBy returns the plan of an operation with blocks of n bytes by a chosen algorithm.
+func (c *Comm) planBy(ch *chosen, k kind, n, root int) (*plan, error) {
+	row := c.plans.row(k)
+	given := c.cfg.Algorithms[row.Name]
 	key := planKey{algorithm: ch.Algorithm, root: root}
 	if row.Blocks != nil {
-		key.chunks = c.chunks(&ch, row, n)
+		key.chunks = c.chunks(ch, row, n)
 	}
 	p, err := c.plans.get(key)
 	if err == nil && c.fitsFrames(row, n, p.Chunks) != nil && given.Params.Chunks == 0 {
@@ -135,6 +144,12 @@ func (c *Comm) chosen(collective string, n int, ordered bool) (chosen, error) {
 		}
 		return chosen{}, fmt.Errorf("%w: no rule chooses an algorithm for %s: Config.Algorithms may name one, and Use takes a schedule", ErrInput, collective)
 	}
+	return c.by(&d, given), nil
+}
+
+// by returns what a decision chooses. given are Config's parameters, which count before those of the
+// decision.
+func (c *Comm) by(d *selection.Decision, given Algorithm) chosen {
 	p := &d.Rule.Params
 	given.Name = d.Rule.Algorithm
 	given.Params.Degree = cmp.Or(given.Params.Degree, p.Degree)
@@ -142,18 +157,23 @@ func (c *Comm) chosen(collective string, n int, ordered bool) (chosen, error) {
 	given.Params.FanOut = cmp.Or(given.Params.FanOut, p.FanOut)
 	given.Params.Hosts = cmp.Or(given.Params.Hosts, d.Hosts)
 	if c.cfg.Chunk > 0 {
-		return chosen{given, c.cfg.Chunk}, nil
+		return chosen{given, c.cfg.Chunk}
 	}
 	given.Params.Chunks = cmp.Or(given.Params.Chunks, p.Chunks)
-	return chosen{given, p.Chunk}, nil
+	return chosen{given, p.Chunk}
 }
 
-// rulesWords names the rules of this rank for comparison; it returns "" for the built-in rules.
-func rulesWords(r *selection.Rules) string {
-	if r == nil || r.Digest() == 0 {
-		return ""
+// rulesWords names the rules of this rank for comparison, and tells if it learns; it returns "" for
+// the built-in rules.
+func (cfg *Config) rulesWords() string {
+	var words []string
+	if r := cfg.Rules; r != nil && r.Digest() != 0 {
+		words = append(words, fmt.Sprintf("rules %016x", r.Digest()))
 	}
-	return fmt.Sprintf("rules %016x", r.Digest())
+	if cfg.Learn != "" {
+		words = append(words, "learning")
+	}
+	return strings.Join(words, ", ")
 }
 
 // caseOf returns the case that the rules decide for an operation of n bytes. It is the same at all
@@ -191,6 +211,9 @@ func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root
 
 // operate runs an operation under the plan for it.
 func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
+	if c.learned != nil {
+		return c.operateLearning(ctx, k, mem, root, f)
+	}
 	p, err := c.planOf(k, mem, root, f)
 	if err != nil {
 		return err

@@ -52,6 +52,7 @@ type Comm struct {
 	told      told
 	patience  patience
 	latencies latencies
+	learned   *lessons
 }
 
 // Join connects the ranks that the launcher's environment names, unless cfg.Transport is set, and
@@ -82,7 +83,7 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // New makes the communicator of cfg.Transport's ranks, and takes nothing from the environment. A
 // program that calls New and not Join carries neither launchers and their transports, nor
 // rules, nor other algorithms than those of its catalog. cfg.Transport and cfg.Catalog must be set,
-// and cfg.Network and cfg.Rules must not. New owns the transport, and tells the other ranks of an
+// and cfg.Network, cfg.Rules and cfg.Learn must not. New owns the transport, and tells the other ranks of an
 // error, as Join does.
 func New(ctx context.Context, cfg Config) (*Comm, error) {
 	if cfg.Transport == nil {
@@ -98,6 +99,8 @@ func New(ctx context.Context, cfg Config) (*Comm, error) {
 		err = fmt.Errorf("%w: Config.Network: only Join makes schedules for networks", ErrInput)
 	case cfg.Rules != nil:
 		err = fmt.Errorf("%w: Config.Rules: only Join uses rules", ErrInput)
+	case cfg.Learn != "":
+		err = fmt.Errorf("%w: Config.Learn: only Join chooses among algorithms", ErrInput)
 	case cfg.Catalog == nil:
 		err = fmt.Errorf("%w: Config.Catalog: New needs one", ErrInput)
 	}
@@ -157,12 +160,15 @@ func (c *Comm) setUp(spread bool) error {
 	if n := c.cfg.Network; n != nil && len(n.Ranks) != c.size {
 		return fmt.Errorf("%w: Config.Network: it has %d ranks, and there are %d", ErrInput, len(n.Ranks), c.size)
 	}
-	c.plans = plans{rank: c.rank, size: c.size, rules: rulesWords(c.cfg.Rules), opens: c.opens(), rows: ir.Collectives(), source: c.cfg.source}
+	c.plans = plans{rank: c.rank, size: c.size, rules: c.cfg.rulesWords(), opens: c.opens(), rows: ir.Collectives(), source: c.cfg.source}
 	c.plans.recent = make([]recent, len(c.plans.rows)<<recentBits)
 	if c.window != nil {
 		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}
 	c.general = c.ground(spread).Case()
+	if c.cfg.Learn != "" {
+		c.learned = &lessons{of: make(map[class]*lesson)}
+	}
 	if _, err := c.choose(barrier, 0, 0, form{}); err != nil {
 		return err
 	}
@@ -348,6 +354,7 @@ func (c *Comm) close() error {
 		c.shrunk.giveUp(ErrClosed)
 	}
 	d.remove(c, healthy)
+	d.learned.add(c)
 	if len(d.active) > 0 {
 		d.poll()
 		return nil

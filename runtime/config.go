@@ -118,6 +118,27 @@ type Config struct {
 	// see wire.Caps.
 	Rules *selection.Rules
 
+	// Learn names a file. If it is set, blocking collectives choose their algorithms by the times of
+	// calls, and the file gets rules for later runs when rank 0 closes its last communicator;
+	// os.DevNull keeps nothing. Default: no file, or without a Transport that of SCHEDGEN_LEARN.
+	//
+	// The first calls of each collective and class of lengths try a few algorithms: what Rules
+	// choose, and at most three others. There are up to 24 such calls, or 96 if they take less than
+	// a millisecond. The class of a length is the next power of two. Before the next call, the ranks
+	// add up their median and their least times, and take the algorithm with the least sum of
+	// medians if both sums are at least 5 % less than those of Rules. After 256 calls, they compare
+	// sums again; if calls take 1.5 times as long as before, or less time by the same factor, they
+	// try all anew. The calls that are timed, most of the first and four of 256, wait until all
+	// ranks have called them and, if there is a root, until they have ended at all ranks.
+	// State.Learned tells what has been tried.
+	//
+	// For a fold, algorithms are tried that give the bits that Rules would give, or all if
+	// Fold.Exact is set. Algorithms that Algorithms or Use name are kept, and so is the choice for
+	// collectives whose blocks have lengths of their own. Start and Prepare take the choice at that
+	// moment, and do not count as calls: all ranks must make a call of a collective blocking, or
+	// all must start it. Each communicator learns by itself, also one of Split, Dup and Shrink.
+	Learn string
+
 	// Network says how the ranks' hosts are connected: rank r is on node r. Without a Transport the
 	// default is the network in the file that SCHEDGEN_NETWORK names, if it is set. Join makes
 	// schedules for the network and simulates them, which may take some seconds. The program must

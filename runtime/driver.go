@@ -37,6 +37,7 @@ type driver struct {
 	stale  uint64          // frames dropped: of no communicator here, or from no member
 
 	numbers numbers
+	learned learnedFile
 
 	polls   uint
 	calls   int // goroutines inside a call
@@ -221,5 +222,5 @@ func (d *driver) close() error {
 	if d.watched.stop != nil {
 		d.watched.stop()
 	}
-	return d.tr.Close(true, d.linger)
+	return errors.Join(d.tr.Close(true, d.linger), d.learned.write())
 }

@@ -28,8 +28,9 @@ import (
 //
 // Package launch documents the variables, the choice of the transport (SCHEDGEN_TRANSPORT) and the
 // place where ranks meet. SCHEDGEN_RULES names a file of rules that choose algorithms (package
-// selection), and SCHEDGEN_NETWORK one with the network of the hosts (Config.Network); they must be
-// the same at all ranks. An error about the environment names the variables.
+// selection), SCHEDGEN_LEARN one for what is learned about them (Config.Learn), and SCHEDGEN_NETWORK
+// one with the network of the hosts (Config.Network); they must be the same at all ranks. An error
+// about the environment names the variables.
 func Init(ctx context.Context) (*Comm, error) {
 	return Join(ctx, Config{})
 }
@@ -55,6 +56,9 @@ func (cfg *Config) prefer(ctx context.Context) (err error) {
 		if cfg.Rules, err = readRules(name); err != nil {
 			return fmt.Errorf("SCHEDGEN_RULES: %s: %w", name, err)
 		}
+	}
+	if cfg.Transport == nil && cfg.Learn == "" {
+		cfg.Learn = os.Getenv("SCHEDGEN_LEARN")
 	}
 	if name := os.Getenv("SCHEDGEN_NETWORK"); name != "" && cfg.Network == nil && cfg.Transport == nil {
 		if cfg.Network, err = readNetwork(name); err != nil {

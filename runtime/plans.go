@@ -32,6 +32,7 @@ type form struct {
 	shared  bool   // every rank knows all lengths
 	fold    string // name of the fold; "": the call does not fold
 	ordered bool   // contributions must be folded in the order of the ranks
+	exact   bool   // any order and any brackets give the same bits
 	note    string // the call that the operation begins; "": it is the whole call
 }
 

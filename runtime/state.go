@@ -35,6 +35,7 @@ type State struct {
 	Totals  Totals      `json:"totals"`            // counters since Join
 
 	Latencies []Latency `json:"latencies,omitempty"` // with Observe.Latency, by algorithm and length
+	Learned   []Learned `json:"learned,omitempty"`   // with Config.Learn, by their first calls
 }
 
 // Operation is an open operation and the ranks that it waits for.
@@ -95,7 +96,7 @@ func (c *Comm) snapshot() State {
 	s := State{
 		Comm: c.number, Process: d.tr.Rank(), Rank: c.rank, Size: c.size, First: c.endpointOf(0), Epoch: c.cfg.Epoch, Transport: transportName(d.tr), Group: c.groupName(), Shared: c.shared,
 		Callers: c.calls, Begun: in.Begun, Ended: in.Ended, Unread: in.Unread, Questions: in.Questions, Open: []Operation{}, Peers: in.Peers, Watch: in.Watch,
-		Totals: c.totals(), Latencies: c.latencies.list(),
+		Totals: c.totals(), Latencies: c.latencies.list(), Learned: c.lessonsLearned(),
 	}
 	for r := c.queue.first; r != nil; r = r.next {
 		s.Queued++

@@ -19,6 +19,7 @@ type Fold struct {
 	Name     string // describes the operation; ranks must agree on it: "sum of float64"
 	Element  int    // bytes of an element, at least 1: chunks are cut at elements
 	Commutes bool   // a·b has the same bits as b·a, so contributions need not be folded in the order of ranks
+	Exact    bool   // any order and any brackets give the same bits
 	Kernel   Kernel
 	// Trusted says that Kernel neither panics nor ends its goroutine, so it is called without a
 	// guard. The kernels of package fold can be trusted.

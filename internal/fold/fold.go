@@ -44,6 +44,19 @@ func ForType(op Op, typ reflect.Type) (k Kernel, size int, err error) {
 	return k, int(typ.Size()), nil
 }
 
+// Exact reports whether every order and all brackets give the same bits for elements of a type: see
+// the package documentation. Of an operation that Func has made, it is not known.
+func (o Op) Exact(typ reflect.Type) bool {
+	switch {
+	case o.user != nil:
+		return false
+	case o.code != sum && o.code != prod:
+		return true
+	}
+	class := classOf(typ)
+	return class >= int8s && class <= uint64s
+}
+
 // unfit returns an error that says why there is no kernel.
 func unfit(op Op, typ reflect.Type) error {
 	kind := typ.Kind()

@@ -10,7 +10,7 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// pageText is the page with {title}, {findings} and {rows} to be filled in. A template would do the
+// pageText is the page with {title}, {findings}, {rows} and {learned} to be filled in. A template would do the
 // same. But it calls methods by name, so every program with a page would carry all methods of all
 // its types: 5 MB.
 //
@@ -40,9 +40,37 @@ func writePage(b *bytes.Buffer, reports []Report, rates *rates) error {
 			row.write(&rows)
 		}
 	}
-	fill := strings.NewReplacer("{title}", html.EscapeString(title(reports)), "{findings}", list(Findings(reports)), "{rows}", rows.String())
+	fill := strings.NewReplacer("{title}", html.EscapeString(title(reports)), "{findings}", list(Findings(reports)), "{rows}", rows.String(), "{learned}", learnedTable(reports))
 	_, err := fill.WriteString(b, pageText)
 	return err
+}
+
+// learnedTable returns a table of what communicators have learned about algorithms, or "" if they have
+// learned nothing. All ranks of a communicator have learned the same, so one of them tells it.
+func learnedTable(reports []Report) string {
+	var b strings.Builder
+	for _, g := range groupsOf(reports) {
+		for i := range g.states[0].Learned {
+			l := &g.states[0].Learned[i]
+			var tried []string
+			for _, t := range l.Tried {
+				tried = append(tried, t.String())
+			}
+			outcome := l.Algorithm
+			switch {
+			case l.Trying:
+				outcome += ", being tried"
+			case l.Less() > 0:
+				outcome += fmt.Sprintf(", %d %% less time than %s", l.Less(), l.Tried[0].Algorithm)
+			}
+			fmt.Fprintf(&b, `<tr><td>%s<td class="n">%s<td>%s<td>%s<td class="n">%d<td class="n">%d</tr>`+"\n", html.EscapeString(g.title+l.Collective),
+				sizeText(l.Bytes), html.EscapeString(outcome), html.EscapeString(strings.Join(tried, ", ")), l.Trials, l.Calls)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "<h2>learned</h2>\n<table>\n<thead><tr><th>collective<th>up to<th>choice<th>the last trial<th>trials<th>calls</tr></thead>\n<tbody>\n" + b.String() + "</tbody>\n</table>\n"
 }
 
 // list returns the findings as a list, or a sentence if there is none.

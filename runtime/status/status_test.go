@@ -176,3 +176,22 @@ func TestCloseWaitsForAnswers(t *testing.T) {
 		t.Error("the answer is still being made")
 	}
 }
+
+// The page lists what ranks have learned once, since all have learned the same.
+func TestPageOfWhatIsLearned(t *testing.T) {
+	learned := []runtime.Learned{
+		{Collective: "allreduce", Bytes: 4096, Algorithm: "allreduce/two-shot", Trials: 1, Calls: 300, Tried: []runtime.Tried{{Algorithm: "allreduce/star", Time: 4e4}, {Algorithm: "allreduce/two-shot", Time: 3e4}}},
+		{Collective: "barrier", Algorithm: "barrier/hsb", Trying: true, Calls: 3, Tried: []runtime.Tried{{Algorithm: "barrier/hsb"}, {Algorithm: "barrier/dissemination", Degree: 3}}},
+	}
+	var reports []status.Report
+	for rank := range 2 {
+		s := state(rank, 2)
+		s.Learned = learned
+		reports = append(reports, report(s))
+	}
+	_, _, body := get(t, status.Handler(fixed(reports)), "/")
+	require.Equal(t, 1, strings.Count(body, `<tr><td>allreduce<td class="n">4 KiB<td>allreduce/two-shot, 25 % less time than allreduce/star<td>allreduce/star 40µs, allreduce/two-shot 30µs<td class="n">1<td class="n">300</tr>`), body)
+	require.Contains(t, body, "<td>barrier/hsb, being tried<td>barrier/hsb 0s, barrier/dissemination degree=3 0s")
+	_, _, body = get(t, status.Handler(fixed(stuckReports())), "/")
+	require.NotContains(t, body, "learned")
+}

@@ -77,7 +77,7 @@ func (f Folding) Fold() (*runtime.Fold, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runtime.Fold{Name: f.Op + " of " + f.Type, Element: size, Commutes: op.Commutative(), Kernel: runtime.Kernel(kernel), Trusted: !op.Custom()}, nil
+	return &runtime.Fold{Name: f.Op + " of " + f.Type, Element: size, Commutes: op.Commutative(), Exact: op.Exact(e.typ), Kernel: runtime.Kernel(kernel), Trusted: !op.Custom()}, nil
 }
 
 // values writes elements to the bytes of to. It makes each from the first of the bytes of made at

@@ -13,8 +13,9 @@
 //	SCHEDGEN_KEY_FILE              a file with the key of the job, readable by this user only: no process joins without it (docs/security.md)
 //	SCHEDGEN_ENCRYPT               1: frames are confidential, too; needs the key
 //
-// Package runtime reads SCHEDGEN_RULES, a file of rules that choose algorithms, SCHEDGEN_NETWORK, a
-// file with the network of the hosts, and SCHEDGEN_JOIN_TIMEOUT, how long the ranks may take to meet.
+// Package runtime reads SCHEDGEN_RULES, a file of rules that choose algorithms, SCHEDGEN_LEARN, a file
+// for what it learns about them, SCHEDGEN_NETWORK, a file with the network of the hosts, and
+// SCHEDGEN_JOIN_TIMEOUT, how long the ranks may take to meet.
 //
 // All ranks must have the same values, except SCHEDGEN_RANK and the names of interface and device.
 // Ranks that differ in size or transport do not meet, and their error names both.

@@ -1,0 +1,533 @@
+package runtime
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/schedule"
+	"github.com/schedgen/schedgen/schedule/selection"
+)
+
+// With Config.Learn, a communicator chooses algorithms by the times of its calls, as STAR-MPI does.
+// Blocking calls of one collective and one class of lengths are a lesson. Its first calls try a few
+// rivals in turn. Every rank counts the calls of a lesson alike, so all ranks run the same rival
+// without a message. After the last of these calls, the ranks add up their times by an allreduce,
+// and so all choose the same rival. They add up times again now and then. If the sum has changed
+// much, they try all rivals again.
+//
+// The ranks meet before a call that is timed, so its time holds no wait for a late rank. Each rank
+// gives the median and the least of its times of a rival, and both sums must be less than those of
+// the present choice: so disturbed calls decide nothing. Rivals take turns forwards and backwards,
+// so none gains where all calls become faster or slower meanwhile.
+
+const (
+	maxRivals = 4
+	// A turn of a rival has one call that does not count: it may have to compile the schedule, and
+	// follows calls of another rival.
+	turnCalls = 3
+	fewTurns  = 2 // of each rival: 24 calls with maxRivals
+	// If calls are short, more turns follow, and these alone count: they cost little, and short times
+	// vary more, most of all when ranks have just begun.
+	moreTurns = 6 // 72 calls with maxRivals
+	shortCall = core.Time(time.Millisecond)
+
+	firstCheck   = 256  // calls after a trial until times are added up
+	lastCheck    = 2048 // the same at most, if trials change nothing
+	checkedCalls = 4    // the last calls before a check, which are timed
+)
+
+// lessons are what a communicator has learned. nil: Config.Learn is not set.
+type lessons struct {
+	of      map[class]*lesson
+	inOrder []*lesson // by their first calls
+	barrier *plan     // see meet; nil: not compiled
+}
+
+// class is the calls of a lesson. Calls whose blocks have lengths of their own are in none.
+type class struct {
+	kind    kind
+	length  int // lengths up to 2^length bytes: see bytes
+	ordered bool
+	exact   bool
+}
+
+// classOf returns the class of calls of form f with blocks of n bytes.
+func classOf(k kind, n int, f form) class {
+	return class{kind: k, length: bits.Len(uint(max(n, 1) - 1)), ordered: f.ordered, exact: f.exact}
+}
+
+// bytes returns the lengths in a class. most is the greatest.
+func (cl *class) bytes() (lengths selection.Range, most int) {
+	most = 1 << min(cl.length, bits.UintSize-2)
+	if cl.length > 0 {
+		lengths.From = most/2 + 1
+	}
+	lengths.To = most + 1
+	return lengths, most
+}
+
+// lesson is what has been learned about a class.
+type lesson struct {
+	class
+	collective string
+	of         selection.Case
+	rivals     []rival // the first stands for the rules; a lesson with one is not learned
+	choice     int     // index of a rival
+
+	calls  uint64 // of the class
+	trials uint64 // that have ended
+	trying bool
+	turns  int           // of each rival
+	step   int           // calls since the turns, or the last check, began
+	every  int           // calls from one check to the next
+	times  [][]core.Time // of the calls that count, by rival
+	usual  summed        // the times of the choice
+	sums   *plan         // adds up the ranks' times; nil: not compiled
+}
+
+// rival is an algorithm that a lesson tries.
+type rival struct {
+	chosen
+	rule *selection.Rule
+	took summed // in the last trial; zero: there was none
+}
+
+// summed are sums over ranks of their times of a rival, in ns.
+type summed struct{ least, median uint64 }
+
+// better reports whether times are at least 5 % less than those of the present choice. On a busy
+// machine medians vary more than that, and least times less.
+func (s summed) better(present summed) bool {
+	less := func(a, b uint64) bool { return a < b && 20*a <= 19*b }
+	return less(s.median, present.median) && less(s.least, present.least)
+}
+
+// changed reports whether times are at least 1.5 times those that are usual, or less by that factor.
+func (s summed) changed(usual summed) bool {
+	more := func(a, b summed) bool { return 2*a.median > 3*b.median && 2*a.least > 3*b.least }
+	return more(s, usual) || more(usual, s)
+}
+
+// rival returns what has been chosen for calls of a form with blocks of n bytes, or nil if the rules
+// choose.
+func (ls *lessons) rival(k kind, n int, f form) *rival {
+	if ls == nil || f.counted {
+		return nil
+	}
+	if l := ls.of[classOf(k, n, f)]; l != nil && l.choice > 0 {
+		return &l.rivals[l.choice]
+	}
+	return nil
+}
+
+// operateLearning is operate for a communicator that learns.
+func (c *Comm) operateLearning(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
+	l := c.lessonOf(k, mem.Block, f)
+	p, err := c.planOf(k, mem, root, f)
+	if err != nil {
+		return err
+	}
+	if l == nil {
+		return c.run(ctx, p, mem)
+	}
+	if l.due() {
+		if err := c.conclude(ctx, l); err != nil {
+			return err
+		}
+		if p, err = c.planOf(k, mem, root, f); err != nil {
+			return err
+		}
+	}
+	of, counts := l.next()
+	if l.trying {
+		p = c.rivalPlan(l, of, p, k, mem.Block, root, f)
+	}
+	if !counts {
+		return c.run(ctx, p, mem)
+	}
+	took, err := c.timed(ctx, p, mem)
+	l.times[of] = append(l.times[of], took)
+	return err
+}
+
+// timed runs an operation, and returns how long that takes from when all ranks have called it: until
+// it ends here, or if it has a root, until it has ended at all ranks, because some may return long
+// before.
+func (c *Comm) timed(ctx context.Context, p *plan, mem *core.Buffers) (took core.Time, err error) {
+	if err := c.meet(ctx); err != nil {
+		return 0, err
+	}
+	since := c.drv.now()
+	if err = c.run(ctx, p, mem); err == nil && p.Root() >= 0 {
+		err = c.meet(ctx)
+	}
+	return c.drv.now() - since, err
+}
+
+// meet waits until all ranks have called meet, by the barrier that the rules choose.
+func (c *Comm) meet(ctx context.Context) error {
+	if c.learned.barrier == nil {
+		ch, err := c.chosen(schedule.Barrier, 0, false)
+		if err != nil {
+			return err
+		}
+		p, err := c.planBy(&ch, barrier, 0, 0)
+		if err != nil {
+			return fmt.Errorf("learn: %w", err)
+		}
+		marked := *p
+		marked.Plan = p.Marked("to learn")
+		c.learned.barrier = &marked
+	}
+	return c.run(ctx, c.learned.barrier, &core.Buffers{})
+}
+
+// lessonOf returns the lesson of a call with blocks of n bytes. It returns nil if nothing is to be
+// learned: if Config or Use names the algorithm, or if there is only one. All ranks get the same.
+func (c *Comm) lessonOf(k kind, n int, f form) *lesson {
+	if f.counted || len(c.used[k]) > 0 {
+		return nil
+	}
+	cl := classOf(k, n, f)
+	l := c.learned.of[cl]
+	if l == nil {
+		l = c.newLesson(cl)
+		c.learned.of[cl] = l
+		c.learned.inOrder = append(c.learned.inOrder, l)
+	}
+	if len(l.rivals) < 2 {
+		return nil
+	}
+	return l
+}
+
+func (c *Comm) newLesson(cl class) *lesson {
+	row := c.plans.row(cl.kind)
+	l := &lesson{class: cl, collective: row.Name, every: firstCheck}
+	given := c.cfg.Algorithms[row.Name]
+	if given.Name != "" {
+		return l
+	}
+	most := 0
+	if row.Blocks != nil {
+		_, most = cl.bytes()
+	}
+	l.of = c.caseOf(row.Name, most)
+	l.of.Ordered = cl.ordered
+	for _, d := range c.cfg.source.contenders(c.cfg.Rules, l.of, cl.exact, maxRivals) {
+		l.rivals = append(l.rivals, rival{chosen: c.by(&d, given), rule: d.Rule})
+	}
+	l.try(fewTurns)
+	return l
+}
+
+// try begins a number of turns of each rival.
+func (l *lesson) try(turns int) {
+	l.trying, l.turns, l.step = true, turns, 0
+	l.times = make([][]core.Time, len(l.rivals))
+}
+
+// settle ends a trial. Checks of the choice follow.
+func (l *lesson) settle() {
+	l.trying, l.step = false, 0
+	l.times = make([][]core.Time, len(l.rivals))
+}
+
+// due reports whether the ranks are to add up their times before the next call.
+func (l *lesson) due() bool {
+	if l.trying {
+		return l.step == l.turns*turnCalls*len(l.rivals)
+	}
+	return l.step == l.every
+}
+
+// next counts a call, and returns the rival that it runs, and whether its time counts.
+func (l *lesson) next() (of int, counts bool) {
+	step := l.step
+	l.step++
+	l.calls++
+	if !l.trying {
+		return l.choice, step >= l.every-checkedCalls
+	}
+	round, of := step/turnCalls/len(l.rivals), step/turnCalls%len(l.rivals)
+	if round%2 > 0 {
+		of = len(l.rivals) - 1 - of
+	}
+	return of, step%turnCalls > 0
+}
+
+// rivalPlan returns the plan of a call by a rival. If the rival cannot do the call, it returns rules,
+// the plan that the call has otherwise. All ranks get the same.
+func (c *Comm) rivalPlan(l *lesson, of int, rules *plan, k kind, n, root int, f form) *plan {
+	if of == l.choice {
+		return rules
+	}
+	var p *plan
+	var err error
+	if of == 0 {
+		var ch chosen
+		if ch, err = c.chosen(l.collective, n, f.ordered); err == nil {
+			p, err = c.planBy(&ch, k, n, root)
+		}
+	} else {
+		p, err = c.planBy(&l.rivals[of].chosen, k, n, root)
+	}
+	if err != nil || c.fitsFrames(c.plans.row(k), n, p.Chunks) != nil || f.fold != "" && c.servesFold(k, p, f) != nil {
+		return rules
+	}
+	return p.as(f)
+}
+
+// conclude adds up the times of all ranks, and chooses by the sums.
+func (c *Comm) conclude(ctx context.Context, l *lesson) error {
+	sums, err := c.addTimes(ctx, l)
+	if err != nil {
+		return err
+	}
+	if !l.trying {
+		if sums[l.choice].changed(l.usual) {
+			l.try(fewTurns)
+		} else {
+			l.settle()
+		}
+		return nil
+	}
+	if l.turns < moreTurns && c.areShort(sums) {
+		l.try(moreTurns)
+		return nil
+	}
+	before := l.choice
+	for i, sum := range sums {
+		l.rivals[i].took = sum
+		if sum.better(sums[before]) && sum.median < sums[l.choice].median {
+			l.choice = i
+		}
+	}
+	l.usual = sums[l.choice]
+	l.trials++
+	l.settle()
+	if l.choice == before && l.trials > 1 {
+		l.every = min(2*l.every, lastCheck)
+	} else {
+		l.every = firstCheck
+	}
+	if l.choice != before {
+		clear(c.plans.recent) // they are of the choice before
+	}
+	c.logLearned(l)
+	return nil
+}
+
+// areShort reports whether calls take less than shortCall, in the mean over rivals and ranks.
+func (c *Comm) areShort(sums []summed) bool {
+	total := uint64(0)
+	for _, sum := range sums {
+		total += sum.median
+	}
+	return total < uint64(shortCall)*uint64(len(sums)*c.size)
+}
+
+// timesAlgorithm adds up the times of ranks.
+const timesAlgorithm = "allreduce/doubling"
+
+// addedTimes folds times.
+var addedTimes = Fold{Name: "sum of times", Element: countBytes, Commutes: true, Exact: true, Trusted: true, Kernel: func(dst, a, b []byte) {
+	for i := 0; i+countBytes <= len(dst); i += countBytes {
+		binary.BigEndian.PutUint64(dst[i:], binary.BigEndian.Uint64(a[i:])+binary.BigEndian.Uint64(b[i:]))
+	}
+}}
+
+// addTimes returns the sums over all ranks of their times, by rival. It is an operation of the
+// communicator. Ranks that have other rivals are a mismatch.
+func (c *Comm) addTimes(ctx context.Context, l *lesson) ([]summed, error) {
+	if l.sums == nil {
+		p, err := c.plans.compile(planKey{algorithm: Algorithm{Name: timesAlgorithm}, chunks: 1})
+		if err != nil {
+			return nil, fmt.Errorf("learn: %w", err)
+		}
+		p.Plan = p.Marked("to learn " + l.words())
+		p.Plan.Name = "learn " + l.collective
+		l.sums = p
+	}
+	var own []byte
+	for _, times := range l.times {
+		least, median := quantiles(times)
+		own = binary.BigEndian.AppendUint64(own, uint64(least))
+		own = binary.BigEndian.AppendUint64(own, uint64(median))
+	}
+	all := make([]byte, len(own))
+	if err := c.run(ctx, l.sums, &core.Buffers{In: own, Out: all, Block: len(all), Fold: &addedTimes}); err != nil {
+		return nil, err
+	}
+	sums := make([]summed, len(l.rivals))
+	for i := range sums {
+		of := all[2*countBytes*i:]
+		sums[i] = summed{binary.BigEndian.Uint64(of), binary.BigEndian.Uint64(of[countBytes:])}
+	}
+	return sums, nil
+}
+
+// quantiles returns the least time and the lower median, or zeros if there are no times.
+func quantiles(times []core.Time) (least, median core.Time) {
+	if len(times) == 0 {
+		return 0, 0
+	}
+	slices.Sort(times)
+	return times[0], times[(len(times)-1)/2]
+}
+
+// words names the class and the rivals.
+func (l *lesson) words() string {
+	var names []string
+	for i := range l.rivals {
+		names = append(names, l.rivals[i].Name)
+	}
+	return fmt.Sprintf("%v by %s", &l.of, strings.Join(names, ", "))
+}
+
+// logLearned logs the outcome of a trial.
+func (c *Comm) logLearned(l *lesson) {
+	if c.cfg.Observe.Log == nil {
+		return
+	}
+	of := c.describe(l)
+	attrs := []slog.Attr{
+		slog.String("collective", of.Collective), slog.Int("bytes", of.Bytes), slog.String("algorithm", of.Algorithm),
+		slog.String("rules", of.Tried[0].Algorithm), slog.Int("less_percent", of.Less()), slog.Any("tried", of.Tried),
+	}
+	c.logLater(func() { c.log(slog.LevelInfo, "algorithm learned", attrs...) })
+}
+
+// Learned is what a communicator has learned about the blocking calls of a collective, for a class
+// of lengths. It is the same at all ranks that have made the same calls.
+type Learned struct {
+	Collective string  `json:"collective"`
+	Bytes      int     `json:"bytes"`             // greatest length of a block in the class; the least is half of it, and 1 more
+	Ordered    bool    `json:"ordered,omitempty"` // the operation that folds does not commute
+	Exact      bool    `json:"exact,omitempty"`   // every order of folding gives the same bits
+	Algorithm  string  `json:"algorithm"`         // the choice
+	Trying     bool    `json:"trying,omitempty"`  // a trial has begun and not ended
+	Trials     uint64  `json:"trials"`            // trials that have ended
+	Calls      uint64  `json:"calls"`             // calls of the class
+	Tried      []Tried `json:"tried"`             // the choice of the rules, and its rivals
+}
+
+// Tried is an algorithm that a communicator has tried.
+type Tried struct {
+	Algorithm string        `json:"algorithm"`
+	Degree    int           `json:"degree,omitempty"` // 0: the default
+	Time      time.Duration `json:"time_ns"`          // in the last trial, of a call: the mean of the ranks' medians; 0: there was no trial
+}
+
+// String returns the name, the degree if it is set, and the time.
+func (t Tried) String() string {
+	if t.Degree > 0 {
+		return fmt.Sprintf("%s degree=%d %v", t.Algorithm, t.Degree, t.Time)
+	}
+	return fmt.Sprintf("%s %v", t.Algorithm, t.Time)
+}
+
+// Less returns how much less time the choice takes than that of the rules, in percent.
+func (l *Learned) Less() int {
+	if l.Trials == 0 || l.Tried[0].Time == 0 {
+		return 0
+	}
+	for _, t := range l.Tried {
+		if t.Algorithm == l.Algorithm {
+			return int(100 - 100*t.Time/l.Tried[0].Time)
+		}
+	}
+	return 0
+}
+
+// describe returns what lesson l, which has rivals, has learned.
+func (c *Comm) describe(l *lesson) Learned {
+	of := Learned{
+		Collective: l.collective, Bytes: l.of.Bytes, Ordered: l.ordered, Exact: l.exact,
+		Algorithm: l.rivals[l.choice].Name, Trying: l.trying, Trials: l.trials, Calls: l.calls,
+	}
+	for i := range l.rivals {
+		r := &l.rivals[i]
+		of.Tried = append(of.Tried, Tried{r.Name, r.Params.Degree, time.Duration(r.took.median / uint64(c.size))})
+	}
+	return of
+}
+
+// lessonsLearned returns what has been learned, by first calls.
+func (c *Comm) lessonsLearned() (all []Learned) {
+	if c.learned == nil {
+		return nil
+	}
+	for _, l := range c.learned.inOrder {
+		if len(l.rivals) > 1 {
+			all = append(all, c.describe(l))
+		}
+	}
+	return all
+}
+
+// learnedRules returns a rule for each class of lengths in which an algorithm is faster than that of
+// the rules. Rules know nothing of operations. If classes differ in them alone, that with the most
+// calls counts.
+func (c *Comm) learnedRules() (rules []selection.Rule) {
+	if c.learned == nil {
+		return nil
+	}
+	most := make(map[class]*lesson)
+	for _, l := range c.learned.inOrder {
+		key := class{kind: l.kind, length: l.length}
+		if m := most[key]; m == nil || l.calls > m.calls {
+			most[key] = l
+		}
+	}
+	for _, l := range c.learned.inOrder {
+		if l.choice > 0 && most[class{kind: l.kind, length: l.length}] == l && c.builtIn(&l.rivals[l.choice]) {
+			rules = append(rules, c.ruleOf(l))
+		}
+	}
+	return rules
+}
+
+// builtIn reports whether a file of rules may name a rival's algorithm.
+func (c *Comm) builtIn(r *rival) bool {
+	p := r.Params
+	p.Ranks = c.size
+	spec, err := c.cfg.source.spec(r.Name, p)
+	return err == nil && !spec.Registered()
+}
+
+// ruleOf returns a rule for exactly the ranks, the places and the lengths of a lesson.
+func (c *Comm) ruleOf(l *lesson) selection.Rule {
+	of := c.describe(l)
+	r := selection.Rule{
+		Collective: l.collective, Ranks: selection.Range{From: c.size, To: c.size + 1},
+		Place: l.of.Place, Multicast: need(l.of.Multicast), Memory: need(l.of.Memory),
+		Algorithm: of.Algorithm, Params: l.rivals[l.choice].rule.Params,
+		Reason: fmt.Sprintf("learned: takes %d %% less than %s", of.Less(), of.Tried[0].Algorithm),
+	}
+	if c.plans.row(l.kind).Blocks != nil {
+		r.Bytes, _ = l.bytes()
+	}
+	if l.of.Memory {
+		r.Rings = need(l.of.Rings)
+	}
+	if l.of.Hosts > 0 {
+		r.Hosts = selection.Range{From: l.of.Hosts, To: l.of.Hosts + 1}
+	}
+	return r
+}
+
+// need returns the condition that something is there, or that it is not.
+func need(there bool) selection.Need {
+	if there {
+		return selection.With
+	}
+	return selection.Without
+}
