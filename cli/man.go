@@ -42,6 +42,7 @@ var environmentRows = []manpage.Row{
 	{Term: "SCHEDGEN_COORDINATOR", Text: "HOST:PORT where the ranks of the verb rank meet, if --coordinator is not given."},
 	{Term: "SCHEDGEN_KEY_FILE, SCHEDGEN_ENCRYPT", Text: "File with the key of the job, if --key-file is not given, and 1 to encrypt all network traffic."},
 	{Term: "SCHEDGEN_RULES", Text: "File of rules that choose algorithms, if --rules is not given."},
+	{Term: "SCHEDGEN_LEARN", Text: "File for rules that programs learn while they run; --learn in schedgen run."},
 	{Term: "SCHEDGEN_TRANSPORT", Text: "Transport of engine go, for the verb mpi: auto, hybrid, tcp, mcast, shm or verbs."},
 	{Term: "SCHEDGEN_RANK, SCHEDGEN_SIZE", Text: "Rank and number of ranks for the verb rank. They take precedence over the variables of launchers."},
 }

@@ -87,7 +87,7 @@ func (c *rankCollectiveCmd) ready(ctx context.Context, s *session, rank int) err
 	}
 	s.Job.Rank, s.Job.Params, s.Job.Link.Job = rank, r.params(), c.seatFlags.Job
 	s.Job.FromFile = r.file != nil
-	s.Job.Replies, s.Job.Acked = c.row.Broadcasts(), schedule.Acknowledged(s.Job.Algorithm)
+	s.Job.Replies, s.Job.Acked = c.row.Broadcasts(), s.Job.Learn == "" && schedule.Acknowledged(s.Job.Algorithm)
 	if s.Outputs != nil {
 		s.Job.Output = s.Outputs[rank]
 	}

@@ -55,7 +55,8 @@ type dataFlags struct {
 	iterations struct {
 		Iterations *int `placeholder:"N" help:"${iterations}; one more warms up."`
 	}
-	root struct {
+	learn learnFlag
+	root  struct {
 		Root *int `placeholder:"R" help:"Root of the operation; default 0."`
 	}
 	origin struct {
@@ -95,6 +96,7 @@ func newCollectiveCmd(row ir.Collective, k *kind) collectiveCmd {
 	add(row.TakesCounts(), &d.counts)
 	add(row.Published, &d.messages)
 	add(!row.Published, &d.iterations)
+	add(!row.Published, &d.learn)
 	add(hasMessage(&row) && row.Rooted && !row.Origin, &d.root)
 	add(hasMessage(&row) && row.Origin, &d.origin)
 	add(row.Inputs != nil, &d.fold)
@@ -336,6 +338,9 @@ func (c *collectiveCmd) setLink(ctx context.Context, s *session) error {
 	if err := c.data.counts.set(&s.Job, c.data.size.Size, ranks); err != nil {
 		return err
 	}
+	if err := c.data.learn.set(&s.Job, c.Algorithm, c.file != nil, c.params()); err != nil {
+		return err
+	}
 	// A broadcast with losses may name an algorithm that does not multicast.
 	lossy := c.Loss != nil && !c.row.Broadcasts()
 	if lossy && c.Algorithm != "" && !c.casts() {
@@ -454,6 +459,9 @@ func (c *collectiveCmd) repeats(j *crew.Job, p schedule.Params) (int, error) {
 			return 0, err
 		}
 		n = int(min(max(256<<20/max(most, 1), 1), 100))
+	}
+	if j.Learn != "" {
+		n = max(n, learnIterations)
 	}
 	if flag := c.data.iterations.Iterations; flag != nil {
 		n = *flag

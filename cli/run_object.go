@@ -7,6 +7,7 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/runtime"
 )
 
 // runObject is the object that run prints with --json. Times are in seconds.
@@ -26,6 +27,8 @@ type runObject struct {
 	Slowest    *timeObject  `json:"slowest,omitempty"`
 	Skew       *skewObject  `json:"skew,omitempty"`
 	Replied    *timeObject  `json:"replied,omitempty"`
+
+	Learned []runtime.Learned `json:"learned,omitempty"`
 }
 
 type rankResult struct {
@@ -79,6 +82,7 @@ func (s *session) object(t *crew.Tally) error {
 	for rank := range t.Ranks {
 		o.Ranks = append(o.Ranks, newRankResult(rank, &t.Ranks[rank], timed))
 	}
+	o.Learned = learnedBy(t)
 	return terminal.WriteJSON(s.std.Out, o, "")
 }
 

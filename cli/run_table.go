@@ -46,6 +46,7 @@ func (s *session) table(t *crew.Tally) error {
 	if hasMessage(row) {
 		s.writeSummary(&b, t, row)
 	}
+	writeLearned(&b, &s.Job, learnedBy(t))
 	wrong := t.Wrong()
 	if len(wrong) == 0 {
 		fmt.Fprintln(&b, strings.ReplaceAll(kindOf(row).checked.fill(row.Name), "{sum}", s.Job.Sum))

@@ -43,6 +43,7 @@ type Job struct {
 	Latency bool          // the rank counts how long operations take, for a status page
 	replying
 	Tune  probe.Plan // tune
+	Learn string     // file for the rules that the ranks learn, which choose the algorithm; "": they learn nothing
 	Rules string     // text of the rules for algorithms that are not named; "": the built-in rules
 	// Network is the text of the network for which schedules are registered before the run; "": none.
 	Network string
@@ -163,4 +164,6 @@ type Outcome struct {
 	Received    int           // anycast: number of messages received
 	Elapsed     time.Duration // anycast: from the first to the last message
 	Tuned       []fit.Samples `json:",omitempty"` // tune, at rank 0
+
+	Learned []runtime.Learned `json:",omitempty"` // with Job.Learn, at rank 0
 }

@@ -75,6 +75,9 @@ func (w *worker) join(ctx context.Context) (out *Outcome, err error) {
 		return nil, err
 	}
 	out.Repairs = w.comm.Totals().Repairs
+	if w.job.Rank == 0 {
+		out.Learned = w.comm.State().Learned
+	}
 	if of, ok := cfg.Transport.(wire.Copier); ok {
 		n, why := of.Copies()
 		if out.Copies = n; why != nil {
@@ -180,7 +183,9 @@ func (j *Job) config(ctx context.Context) (runtime.Config, error) {
 			return cfg, fmt.Errorf("network: %w", err)
 		}
 	}
-	setAlgorithm(&cfg, j.Collective, runtime.Algorithm{Name: j.Algorithm, Params: j.Params})
+	if cfg.Learn = j.Learn; j.Learn == "" {
+		setAlgorithm(&cfg, j.Collective, runtime.Algorithm{Name: j.Algorithm, Params: j.Params})
+	}
 	if j.Row().Published {
 		cfg.MaxMessage = max(int(j.Size), leastMessage)
 	}
