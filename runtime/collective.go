@@ -96,7 +96,9 @@ func (ps *plans) row(k kind) *ir.Collective { return &ps.rows[k] }
 // choose returns the plan of an operation with blocks of n bytes.
 func (c *Comm) choose(k kind, n, root int, f form) (*plan, error) {
 	if r := c.learned.rival(k, n, f); r != nil {
-		return c.planBy(&r.chosen, k, n, root)
+		if p, err := c.planBy(&r.chosen, k, n, root); err == nil && c.fitsFrames(c.plans.row(k), n, p.Chunks) == nil {
+			return p, nil
+		}
 	}
 	ch, err := c.chosen(c.plans.row(k).Name, n, f.ordered)
 	if err != nil {
