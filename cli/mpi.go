@@ -28,6 +28,7 @@ type mpiCmd struct {
 	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface on which engine go multicasts between hosts; default none."`
 	Delay     string `expert:"" placeholder:"POLICY" complete:"delay" help:"When a root of engine go starts to multicast: none, adaptive or random-peer; default none."`
 	rulesFlag
+	Learn   string   `placeholder:"FILE" complete:"file" help:"Engine go chooses its algorithms by the times of the first calls of each length, and writes rules for --rules to FILE."`
 	Report  bool     `help:"At MPI_Finalize, rank 0 prints which operations schedgen ran, and which it did not and why."`
 	Tune    bool     `help:"First measure for half a minute which engine is faster than the MPI for which operations. Engine auto uses the result in later runs, too."`
 	Profile bool     `help:"At MPI_Finalize, rank 0 prints how much time the ranks spent in each collective operation, by length."`
@@ -61,6 +62,9 @@ With --rules both engines take the algorithms that a file names, which all hosts
 never multicasts, and a line names each rule that it leaves out because its tables would be too
 long. In --report, each line of engine c names the algorithm.
 
+With --learn engine go measures the calls of the program itself, and keeps the fastest algorithm. It
+still leaves to the MPI what engine auto leaves to it.
+
 With --tune the ranks measure both engines and the MPI before the first collective operation of all
 ranks, and print the results. The resulting rules are kept for that MPI, that number of ranks, and
 ranks on one host or on several. Measure again if the network changes.
@@ -72,6 +76,7 @@ Examples:
   schedgen mpi --engine go --interface eth0 -- mpirun -n 8 ./program
   schedgen mpi --engine c --report -- mpirun -n 8 python3 program.py
   schedgen mpi --engine c --rules rules.json -- mpirun -n 8 ./program
+  schedgen mpi --engine go --learn learned.json -- mpirun -n 8 ./program
   schedgen mpi --engine off --profile -- mpirun -n 8 ./program`
 }
 
@@ -84,6 +89,9 @@ func (c *mpiCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	args, env := c.Command, replaced(os.Environ(), "SCHEDGEN_MPI=off")
 	if c.Interface != "" && c.Engine != "go" && c.Engine != "auto" {
 		return fmt.Errorf("--interface: engine %s does not multicast", c.Engine)
+	}
+	if c.Learn != "" && c.Engine != "go" && c.Engine != "auto" {
+		return fmt.Errorf("--learn is for engine go, not for engine %s", c.Engine)
 	}
 	if c.Tune && c.Engine != "auto" {
 		return fmt.Errorf("--tune is for engine auto, not for engine %s", c.Engine)
@@ -264,6 +272,13 @@ func (c *mpiCmd) environment(preload, goLibrary string, library *mpi.Library, ru
 			return nil, fmt.Errorf("%s: %w", from, err)
 		}
 		env = append(env, "SCHEDGEN_RULES="+file, "SCHEDGEN_MPI_TABLES="+library.Tables)
+	}
+	if c.Learn != "" {
+		file, err := filepath.Abs(c.Learn) // ranks may run in another directory
+		if err != nil {
+			return nil, fmt.Errorf("--learn=%s: %w", c.Learn, err)
+		}
+		env = append(env, "SCHEDGEN_LEARN="+file)
 	}
 	if c.Delay != "" {
 		env = append(env, "SCHEDGEN_MPI_DELAY="+c.Delay)

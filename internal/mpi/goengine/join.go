@@ -121,11 +121,25 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	return runtime.Join(ctx, runtime.Config{
 		Transport: t,
 		Rules:     rules,
+		Learn:     learnsTo(),
 		Delay:     delay,
 		Silence:   -1, // a stopped rank is not lost: the MPI detects dead ranks
 		Meanwhile: m.meanwhile,
 	})
 }
+
+// learnsTo returns the file of SCHEDGEN_LEARN for the first communicator that this process joins, which
+// is mostly that of all ranks. Further ones learn, but keep nothing.
+func learnsTo() string {
+	file := os.Getenv("SCHEDGEN_LEARN")
+	if file == "" || !keeps.Swap(true) {
+		return file
+	}
+	return os.DevNull
+}
+
+// keeps says that a communicator writes the file of SCHEDGEN_LEARN.
+var keeps atomic.Bool
 
 // rulesOf returns the rules in a file, or nil if it has no name.
 func rulesOf(file string) (*selection.Rules, error) {

@@ -29,7 +29,7 @@ var folds = func() (all [1 + len(elements)*len(operations)]*runtime.Fold) {
 	for i, typ := range elements {
 		for k, op := range operations {
 			if kernel, size, err := fold.ForType(op, typ); err == nil {
-				all[1+i*len(operations)+k] = &runtime.Fold{Name: anOperation, Element: size, Commutes: true, Kernel: runtime.Kernel(kernel), Trusted: true}
+				all[1+i*len(operations)+k] = &runtime.Fold{Name: anOperation, Element: size, Commutes: true, Exact: op.Exact(typ), Kernel: runtime.Kernel(kernel), Trusted: true}
 			}
 		}
 	}
