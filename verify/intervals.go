@@ -391,25 +391,45 @@ func (q *intervals) deeds(m *member, do []packedDeed) []deed {
 
 // cost returns the cost, see costOf.
 func (q *intervals) cost() Cost {
-	c := Cost{Rounds: q.last()}
-	in, seen := make([]int, q.s.Ranks), filled(q.s.Ranks, -1)
+	c := newPackedCost(q.s.Ranks)
 	for rank := range q.packs {
-		p := &q.packs[rank]
-		c.Puts, c.Chunks, c.Signals = c.Puts+p.cost.Puts, c.Chunks+p.cost.Chunks, c.Signals+p.cost.Signals
-		out := 0
-		for i := range p.rules {
-			for _, d := range p.rules[i].do {
-				if d.to != folds && seen[d.to] != int32(rank) {
-					seen[d.to] = int32(rank)
-					out++
-					in[d.to]++
-				}
+		c.add(rank, &q.packs[rank])
+	}
+	return c.total(q.s, q.last())
+}
+
+// packedCost adds up the cost of packed programs.
+type packedCost struct {
+	Cost
+	in   []int   // by rank: how many ranks put to it
+	seen []int32 // by rank: the last rank that was found to put to it
+}
+
+func newPackedCost(ranks int) packedCost {
+	return packedCost{in: make([]int, ranks), seen: filled(ranks, -1)}
+}
+
+// add adds the cost of what a rank puts.
+func (c *packedCost) add(rank int, p *packed) {
+	c.Puts, c.Chunks, c.Signals = c.Puts+p.cost.Puts, c.Chunks+p.cost.Chunks, c.Signals+p.cost.Signals
+	out := 0
+	for i := range p.rules {
+		for _, d := range p.rules[i].do {
+			if d.to != folds && c.seen[d.to] != int32(rank) {
+				c.seen[d.to] = int32(rank)
+				out++
+				c.in[d.to]++
 			}
 		}
-		c.MaxOut = max(c.MaxOut, out)
 	}
-	c.MaxIn = slices.Max(in)
-	c.Messages = c.Puts + c.Signals
-	c.Bytes = inBlocks(q.s, c.Chunks)
-	return c
+	c.MaxOut = max(c.MaxOut, out)
+}
+
+// total returns the cost of a schedule that takes so many rounds, once all ranks are added.
+func (c *packedCost) total(s *ir.Schedule, rounds int) Cost {
+	all := c.Cost
+	all.Rounds, all.MaxIn = rounds, slices.Max(c.in)
+	all.Messages = all.Puts + all.Signals
+	all.Bytes = inBlocks(s, all.Chunks)
+	return all
 }

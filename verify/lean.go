@@ -29,9 +29,10 @@ func RunPrograms(h ir.Header, maker func() func(rank int) ir.Program, names ...s
 }
 
 // RunLean proves a schedule that is never in memory as a whole: one that rotates by one rank, so
-// that rank 0 stands for all, perhaps without the folds, or one in which many chunks move together, so that they are proved
-// by intervals. The report is nil if the schedule is neither, or if it has a fault, which [Run] can
-// then explain. The error is the same as Run's.
+// that rank 0 stands for all, perhaps without the folds; one in which many chunks move together, so
+// that they are proved by intervals; or one in which chunks only move away from the root, so that the
+// ranks are proved one after the other. The report is nil for any other schedule, and for one with a
+// fault, which [Run] can then explain. The error is the same as Run's.
 func RunLean(h ir.Header, maker func() func(rank int) ir.Program, names ...string) (*Report, error) {
 	checks, err := selected(names)
 	if err != nil {
@@ -40,13 +41,16 @@ func RunLean(h ir.Header, maker func() func(rank int) ir.Program, names ...strin
 	if report := proveRotation(h, maker, checks); report != nil {
 		return report, nil
 	}
-	return proveIntervals(h, maker, checks), nil
+	if report := proveIntervals(h, maker, checks); report != nil {
+		return report, nil
+	}
+	return proveDownstream(h, maker, checks), nil
 }
 
 // IsLean reports whether [RunLean] can probably prove a schedule. It looks at the programs of a few
 // ranks.
 func IsLean(h ir.Header, maker func() func(rank int) ir.Program) bool {
-	return mayRotate(h, maker) || mayRotateBare(&h, maker) != nil || hasIntervals(h, maker)
+	return mayRotate(h, maker) || mayRotateBare(&h, maker) != nil || hasIntervals(h, maker) || mayFlowDownstream(&h, maker)
 }
 
 // eachRank calls the functions that worker returns for the ranks from … to-1, on all processors, until
@@ -97,11 +101,17 @@ func (q *quotient) report(checks []Check, v *values, o *overlap) *Report {
 	if !ok || !q.patient() {
 		return nil
 	}
+	report.Results = leanResults(q.s, checks, notes)
+	return report
+}
+
+// leanResults returns the results of checks that hold, with their notes by name.
+func leanResults(s *ir.Schedule, checks []Check, notes map[string]string) (all []Result) {
 	for _, c := range checks {
 		res := Result{Check: c.Name}
-		res.Note, res.Applies = c.scope.of(q.s)
+		res.Note, res.Applies = c.scope.of(s)
 		res.Note = cmp.Or(notes[c.Name], res.Note)
-		report.Results = append(report.Results, res)
+		all = append(all, res)
 	}
-	return report
+	return all
 }

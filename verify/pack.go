@@ -83,6 +83,37 @@ type packer struct {
 	rule   int32     // the rule that is packed
 	reader []int32   // by part: the last rule that reads the contribution
 	dup    []ir.Slot // scratch
+	waited []series  // scratch
+	did    []packedDeed
+	series slab[series]
+	acts   slab[packedDeed]
+}
+
+// slab makes short lists, many in one piece of memory.
+type slab[T any] struct{ free []T }
+
+// take returns a list of n zero values.
+func (s *slab[T]) take(n int) []T {
+	if n > len(s.free) {
+		s.free = make([]T, max(n, 1<<10))
+	}
+	list := s.free[:n:n]
+	s.free = s.free[n:]
+	return list
+}
+
+// keep returns a copy of a list.
+func (s *slab[T]) keep(list []T) []T {
+	kept := s.take(len(list))
+	copy(kept, list)
+	return kept
+}
+
+// one returns a list of one value.
+func (s *slab[T]) one(v T) []T {
+	list := s.take(1)
+	list[0] = v
+	return list
 }
 
 func newPacker(h *ir.Header) *packer {
@@ -152,7 +183,7 @@ func (k *packer) findSole(c *packed) {
 
 // waits packs a list of slots for which a rank waits.
 func (k *packer) waits(c *packed, slots []ir.Slot) ([]series, bool) {
-	var all []series
+	all := k.waited[:0]
 	for _, x := range slots {
 		if n := len(all); n > 0 && all[n-1].takes(x) {
 			all[n-1].add(x)
@@ -165,7 +196,8 @@ func (k *packer) waits(c *packed, slots []ir.Slot) ([]series, bool) {
 			return nil, false
 		}
 	}
-	return all, true
+	k.waited = all
+	return k.series.keep(all), true
 }
 
 // has reports whether a rank has the slots of a series, and adds its weight.
@@ -189,7 +221,7 @@ func (k *packer) has(c *packed, s *series) bool {
 
 // deeds packs the actions of a rule.
 func (k *packer) deeds(c *packed, rank int, do []ir.Action) ([]packedDeed, bool) {
-	var deeds []packedDeed
+	deeds := k.did[:0]
 	for len(do) > 0 {
 		message := ir.MessageOf(do)
 		do = do[len(message):]
@@ -214,7 +246,8 @@ func (k *packer) deeds(c *packed, rank int, do []ir.Action) ([]packedDeed, bool)
 		}
 		c.weight += d.as.weight()
 	}
-	return deeds, true
+	k.did = deeds
+	return k.acts.keep(deeds), true
 }
 
 // puts packs the puts of a message. It does not know whether the destination has their slots.
@@ -255,7 +288,7 @@ func (k *packer) puts(c *packed, deeds *[]packedDeed, message []ir.Action) bool 
 		if i > 0 {
 			pieces++
 		}
-		*deeds = append(*deeds, packedDeed{to, seriesOf(a.Sets()), []series{seriesOf(a.Slot)}})
+		*deeds = append(*deeds, packedDeed{to, seriesOf(a.Sets()), k.series.one(seriesOf(a.Slot))})
 	}
 	if message[0].Slot.Kind() == ir.KindSignal {
 		c.cost.Signals++
@@ -316,7 +349,7 @@ func (k *packer) foldsOne(deeds *[]packedDeed, operands []ir.Action) bool {
 		}
 	}
 	if d == nil {
-		*deeds = append(*deeds, packedDeed{folds, seriesOf(made), make([]series, len(operands))})
+		*deeds = append(*deeds, packedDeed{folds, seriesOf(made), k.series.take(len(operands))})
 		d = &(*deeds)[len(*deeds)-1]
 		for i := range operands {
 			d.of[i] = seriesOf(operands[i].Slot)

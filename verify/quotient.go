@@ -8,11 +8,12 @@ import (
 )
 
 // A quotient holds the equations of a schedule for some of its ranks, the members, and for sets of
-// slots that are always set together, here called slots, too. There are two kinds. In a schedule
+// slots that are always set together, here called slots, too. There are three kinds. In a schedule
 // that rotates, rank 0 is the only member and stands for all ranks (see rotation.go). In a schedule
 // of many chunks, every rank is a member, and its slots are intervals of chunks and of partial
-// results (see intervals.go). Both are exact: the equations of the schedule are copies of those of
-// the quotient.
+// results (see intervals.go). In a schedule that flows downstream, each rank is the only member in
+// its turn (see downstream.go). All are exact: the equations of the schedule are copies of those of
+// the quotient, or of the quotients.
 //
 // A quotient decides only questions about slots that need no must-analysis, and reuse. In all other
 // cases, and above all if there is a fault, it leaves the answer to the full checks, which can
@@ -35,6 +36,8 @@ type quotient struct {
 	folder   []int32   // the last rule that folds it, -1: none
 	waiters  [][]int32 // the rules that wait for it
 
+	arrivals []arrival // what ranks that are no members put to members, the earliest first
+
 	rounds []int32 // by rule: the round in which it fires, -1: never
 	fired  []int32 // rules in the order in which they fire
 }
@@ -48,6 +51,9 @@ type member struct {
 	done                    run // part of ids
 	sole                    []soleReader
 }
+
+// arrival is a slot that a rank puts which is no member, and the round in which it comes.
+type arrival struct{ slot, round int32 }
 
 // soleReader is a result, and the only rule that reads the rank's contribution to it.
 type soleReader struct{ slot, rule int32 }
@@ -166,6 +172,12 @@ func (q *quotient) run(lost bool) bool {
 		if initial && q.at[id] < 0 {
 			q.at[id] = 0
 			queue = append(queue, int32(id))
+		}
+	}
+	for _, a := range q.arrivals {
+		if q.received[a.slot]++; q.at[a.slot] < 0 {
+			q.at[a.slot] = a.round
+			queue = append(queue, a.slot)
 		}
 	}
 	wake := func(id int32) {

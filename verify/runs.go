@@ -1,5 +1,7 @@
 package verify
 
+import "slices"
+
 // run is the half-open interval [lo, hi).
 type run struct{ lo, hi int32 }
 
@@ -65,6 +67,7 @@ func (a runs) push(r run) runs {
 // union appends to dst the numbers that are in a or b. dst must be empty and share no memory with a
 // and b.
 func union(dst, a, b runs) runs {
+	dst = slices.Grow(dst, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		if a[0].lo <= b[0].lo {
 			dst, a = dst.push(a[0]), a[1:]
