@@ -173,11 +173,16 @@ type roots struct {
 	first  func() first // of root 0
 }
 
-// first is the outcome of the proof of root 0. root is nil if other roots are proved by themselves.
+// first is the outcome of the proof of root 0, and how it is used for other roots. root is nil if they
+// are proved by themselves.
 type first struct {
 	report *verify.Report
 	root   *verify.Root
 	err    error
+	// If the schedule of root n is that of root 0 with all ranks moved on, turns holds functions for
+	// the roots 1 … n-1. A function proves its root, and returns the report of this root and of each
+	// n-th root after it. A report is nil if that schedule has to be proved by itself.
+	turns []func() ([]*verify.Report, error)
 }
 
 // newRoots returns the roots of the number of ranks of p, whose root is 0.
@@ -189,30 +194,78 @@ func newRoots(name string, p schedule.Params, checks []string) *roots {
 		r.small = max(rules, actions) <= maxRoot
 	}
 	r.first = sync.OnceValue(func() (f first) {
-		if r.small {
-			f.report, f.root, f.err = verify.RunRoot(spec.Schedule(), checks...)
-		} else {
+		if !r.small {
 			f.report, f.err = proveSpec(name, p, func(string) {}, checks)
+			return f
 		}
+		f.report, f.root, f.err = verify.RunRoot(spec.Schedule(), checks...)
+		if f.root == nil {
+			return f
+		}
+		for n := 1; n < p.Ranks; n++ {
+			if p.Ranks%n == 0 && r.moved(f.root, p, n) != nil {
+				return r.turn(f, p, n)
+			}
+		}
+		f.root = nil
 		return f
 	})
 	return r
 }
 
-func (r *roots) prove(p schedule.Params) (*verify.Report, error) {
-	if p.Root == 0 {
-		f := r.first()
-		return f.report, f.err
-	}
-	if r.small {
-		spec, err := schedule.New(r.name, p)
-		if err != nil {
-			return nil, source.FlagError(err)
-		}
-		if f := r.first(); f.root != nil {
-			if report := f.root.Moved(spec.Header(), spec.Maker); report != nil {
-				return report, nil
+// turn fills in the turns of f for n roots.
+func (r *roots) turn(f first, p schedule.Params, n int) first {
+	f.turns = make([]func() ([]*verify.Report, error), n)
+	for root := 1; root < n; root++ {
+		of := p
+		of.Root = root
+		f.turns[root] = sync.OnceValues(func() ([]*verify.Report, error) {
+			spec, err := schedule.New(r.name, of)
+			if err != nil {
+				return nil, source.FlagError(err)
 			}
+			report, from, err := verify.RunRoot(spec.Schedule(), r.checks...)
+			if err != nil {
+				return nil, err
+			}
+			all := []*verify.Report{report}
+			for at := root + n; at < of.Ranks; at += n {
+				all = append(all, r.moved(from, of, at))
+			}
+			return all, nil
+		})
+	}
+	return f
+}
+
+// moved returns the report of a root if its schedule is that of from with all ranks moved on. from may
+// be nil.
+func (r *roots) moved(from *verify.Root, p schedule.Params, root int) *verify.Report {
+	p.Root = root
+	spec, err := schedule.New(r.name, p)
+	if err != nil || from == nil {
+		return nil // proveSpec tells the error
+	}
+	return from.Moved(spec.Header(), spec.Maker)
+}
+
+func (r *roots) prove(p schedule.Params) (*verify.Report, error) {
+	f := r.first()
+	n := len(f.turns)
+	switch {
+	case p.Root == 0:
+		return f.report, f.err
+	case n > 0 && p.Root%n == 0:
+		if report := r.moved(f.root, p, p.Root); report != nil {
+			return report, nil
+		}
+	case n > 0:
+		all, err := f.turns[p.Root%n]()
+		if err != nil {
+			return nil, err
+		}
+		if report := all[p.Root/n]; report != nil {
+			return report, nil
 		}
 	}
 	return proveSpec(r.name, p, func(string) {}, r.checks)

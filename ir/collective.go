@@ -373,8 +373,14 @@ func (h *Header) Blocks() int {
 }
 
 // BlockChunks returns F, the number of chunks of each block, or 0 if there are no blocks.
-func (h *Header) BlockChunks() int {
-	if n := h.Blocks(); n > 0 {
+func (h *Header) BlockChunks() int { return h.blockChunks(h.Row()) }
+
+// blockChunks is BlockChunks for a caller that has the row.
+func (h *Header) blockChunks(c *Collective) int {
+	if c == nil || c.Blocks == nil {
+		return 0
+	}
+	if n := c.Blocks(h.Ranks); n > 0 {
 		return h.Chunks / n
 	}
 	return 0
@@ -405,7 +411,7 @@ func (h *Header) Folds() bool {
 // The parts are the slots x0 … x<InputChunks-1>. It is 0 if the collective folds nothing.
 func (h *Header) InputChunks() int {
 	if c := h.Row(); c != nil && c.Inputs != nil {
-		return c.Inputs(h.Ranks) * h.BlockChunks()
+		return c.Inputs(h.Ranks) * h.blockChunks(c)
 	}
 	return 0
 }
@@ -418,7 +424,7 @@ func (h *Header) InputOf(k int) int { return k % h.InputChunks() }
 // the ranks from 0 on. It is 0 if no contributions are folded into the chunk.
 func (h *Header) FoldedRanks(k int) int {
 	if c := h.Row(); c != nil && c.Folded != nil {
-		return c.Folded(h.Ranks, k/h.BlockChunks())
+		return c.Folded(h.Ranks, k/h.blockChunks(c))
 	}
 	return 0
 }
@@ -427,7 +433,7 @@ func (h *Header) FoldedRanks(k int) int {
 // the chunks c0 … c<QuestionChunks-1>. See [Collective.Question].
 func (h *Header) QuestionChunks() int {
 	if c := h.Row(); c != nil {
-		return c.Question * h.BlockChunks()
+		return c.Question * h.blockChunks(c)
 	}
 	return 0
 }
@@ -455,7 +461,7 @@ func (h *Header) Rotation() (per int, rotated func(ranks, by, group int) int) {
 // Held returns the chunks that rank holds at enter.
 func (h *Header) Held(rank int) Chunks {
 	if c := h.Row(); c != nil && c.Blocks != nil {
-		return Chunks{c.Held(h.Ranks, h.Root, rank), h.BlockChunks()}
+		return Chunks{c.Held(h.Ranks, h.Root, rank), h.blockChunks(c)}
 	}
 	return Chunks{}
 }
@@ -463,7 +469,7 @@ func (h *Header) Held(rank int) Chunks {
 // Wanted returns the chunks that rank has at the end. They may include chunks that it holds.
 func (h *Header) Wanted(rank int) Chunks {
 	if c := h.Row(); c != nil && c.Blocks != nil {
-		return Chunks{c.Wanted(h.Ranks, h.Root, rank), h.BlockChunks()}
+		return Chunks{c.Wanted(h.Ranks, h.Root, rank), h.blockChunks(c)}
 	}
 	return Chunks{}
 }

@@ -55,11 +55,20 @@ type runAhead struct {
 }
 
 func proveReuse(sub *subject) (string, error) {
-	ahead, err := aheadOf(sub, maxRuns)
+	ahead, err := sub.runAhead()
 	if err != nil {
 		return "", err
 	}
 	return ahead.note(), nil
+}
+
+// runAhead returns the result of aheadOf, which it computes once.
+func (sub *subject) runAhead() (runAhead, error) {
+	if !sub.aheadOf.known {
+		sub.aheadOf.known = true
+		sub.ahead, sub.aheadOf.err = aheadOf(sub, maxRuns)
+	}
+	return sub.ahead, sub.aheadOf.err
 }
 
 // note describes the result in words.

@@ -17,16 +17,18 @@ type subject struct {
 	worst *fixpoint.Result // every multicast is lost, repairs are made as needed
 	may   *fixpoint.Result // nothing is lost, and every possible repair is made
 
-	repairs    bool    // there are repair rules
-	mcasts     bool    // there are multicasts
-	folds      bool    // there are folds
-	wellformed bool    // the schedule is well-formed: what rules use is there
-	terms      *values // see values
-	maker      []int32 // by slot number: the rule that alone makes the slot, by a fold; see foldedUpon
-	typing     finding // result of the check typed
-	overlaps   finding // see overlap
-	shown      finding // see termsShow
-	request    []bool  // by slot number: see ir.Program.Requests; nil: there are none
+	repairs    bool     // there are repair rules
+	mcasts     bool     // there are multicasts
+	folds      bool     // there are folds
+	wellformed bool     // the schedule is well-formed: what rules use is there
+	terms      *values  // see values
+	maker      []int32  // by slot number: the rule that alone makes the slot, by a fold; see foldedUpon
+	typing     finding  // result of the check typed
+	overlaps   finding  // see overlap
+	shown      finding  // see termsShow
+	ahead      runAhead // see runAhead
+	aheadOf    finding  // known and error of ahead
+	request    []bool   // by slot number: see ir.Program.Requests; nil: there are none
 }
 
 // finding is a result that several checks share. known says whether it has been computed.

@@ -37,6 +37,7 @@ func (p Place) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d:%v", 
 type Layout struct {
 	slotBase []int32 // by rank: its first slot; one more entry: the number of slots
 	ruleBase []int32 // by rank: its first rule; one more entry: the number of rules
+	ruleRank []int32 // by rule: its rank
 	casts    numbering.Slots
 
 	// ranks is nil if every rank has the chunks 0 … chunks-1, its signals from 0 on and no partial
@@ -101,7 +102,7 @@ func (l *Layout) Rule(rank, i int) int {
 
 // PlaceOf returns the rank and the slot with the given number, which must be in 0 … Slots-1.
 func (l *Layout) PlaceOf(slot int) Place {
-	r := rankOf(l.slotBase, slot)
+	r := sort.Search(l.Ranks()-1, func(r int) bool { return int(l.slotBase[r+1]) > slot })
 	i := slot - int(l.slotBase[r])
 	switch {
 	case l.ranks != nil:
@@ -118,13 +119,8 @@ func (l *Layout) PlaceOf(slot int) Place {
 // RuleOf returns the rank and the index of the rule with the given number, which must be in 0 …
 // Rules-1.
 func (l *Layout) RuleOf(rule int) (rank, i int) {
-	r := rankOf(l.ruleBase, rule)
+	r := int(l.ruleRank[rule])
 	return r, rule - int(l.ruleBase[r])
-}
-
-// rankOf returns the rank r for which id is in [base[r], base[r+1]).
-func rankOf(base []int32, id int) int {
-	return sort.Search(len(base)-1, func(r int) bool { return int(base[r+1]) > id })
 }
 
 // Held yields the numbers of the chunks that rank of s holds at enter, ascending. It leaves out

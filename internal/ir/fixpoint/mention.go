@@ -29,6 +29,12 @@ func NewLayout(s *ir.Schedule) (*Layout, error) {
 		}
 		l.ruleBase = append(l.ruleBase, int32(rules))
 	}
+	l.ruleRank = make([]int32, 0, rules)
+	for r := range s.Programs {
+		for range s.Programs[r].Rules {
+			l.ruleRank = append(l.ruleRank, int32(r))
+		}
+	}
 	m := mentions{s: s}
 	if all, err := l.numberAll(&m); all || err != nil {
 		return l, err
