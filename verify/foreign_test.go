@@ -222,10 +222,12 @@ func TestForeignBroadcastAgreesWithTrying(t *testing.T) {
 			}
 		}
 	}
-	// Each outcome is rare in one round: a bottleneck occurs in one of twenty.
-	for range heavy.Or(10, 20) {
-		rapid.Check(t, property)
-	}
+	// Each outcome is rare: a bottleneck occurs in one graph of twenty.
+	rapid.Check(t, func(rt *rapid.T) {
+		for range heavy.Or(10, 20) {
+			property(rt)
+		}
+	})
 	for _, n := range []int{good, unreached, long, short, narrow} {
 		require.Positive(t, n, "%d good, %d unreached, %d long, %d short, %d narrow", good, unreached, long, short, narrow)
 	}
