@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
@@ -117,9 +116,13 @@ func eachPut(p *ir.Program, f func(*ir.Action) bool) bool {
 	return true
 }
 
-// values returns the terms of the ranks whose programs were made, each once.
+// values returns the terms of the ranks whose programs were made, each once. It returns nil if they
+// are not as they should be, or if ranks fold different terms for one chunk.
 func (b *bareForm) values() *values {
-	slices.SortFunc(b.v.made, func(m, n made) int { return cmp.Or(cmp.Compare(m.Slot, n.Slot), cmp.Compare(m.Rank, n.Rank)) })
+	b.v.sort()
+	if !b.v.right(b.h) {
+		return nil
+	}
 	return b.v
 }
 
@@ -129,7 +132,8 @@ func (b *bareForm) programs() func(rank int) ir.Program {
 	s := &stripper{bareForm: b, program: b.maker()}
 	return func(rank int) ir.Program {
 		p := s.program(rank)
-		if bare, ok := s.strip(rank, &p); ok && s.fold(rank, &p) {
+		if bare, ok := s.strip(rank, &p); ok {
+			s.fold(rank, &p)
 			return bare
 		}
 		return ir.Program{Rank: -1}
@@ -382,9 +386,8 @@ func (s *stripper) leaves(fold []ir.Action) bool {
 	return true
 }
 
-// fold computes the trees of a rank whose program has been stripped. It reports whether each chunk
-// is folded from the contributions that it should be folded from, by the same tree as at other ranks.
-func (s *stripper) fold(rank int, p *ir.Program) bool {
+// fold computes the trees of a rank whose program has been stripped.
+func (s *stripper) fold(rank int, p *ir.Program) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range p.Rules {
@@ -399,14 +402,13 @@ func (s *stripper) fold(rank int, p *ir.Program) bool {
 				next := s.treeOf(rank, a.Slot)
 				t = s.v.fold(term{node: t.node, shift: t.shift}, term{node: next.node, shift: next.shift}).tree()
 			}
-			if fold[0].As.Kind() == ir.KindValue {
-				s.tree[fold[0].As.Index()] = t
-			} else if !s.makes(rank, fold[0].As, t) {
-				return false
+			if made := fold[0].As; made.Kind() == ir.KindValue {
+				s.tree[made.Index()] = t
+			} else {
+				s.v.add(rank, made, term{t.node, t.shift, int32(s.h.InputOf(made.Index()))})
 			}
 		}
 	}
-	return true
 }
 
 // treeOf returns the tree of an operand.
@@ -418,22 +420,4 @@ func (s *stripper) treeOf(rank int, x ir.Slot) tree {
 		return tree{rankNode, s.v.mod(int32(rank) - s.to[came])}
 	}
 	return s.tree[x.Index()]
-}
-
-// makes notes that a rank folds a chunk.
-func (s *stripper) makes(rank int, chunk ir.Slot, t tree) bool {
-	k := chunk.Index()
-	if odd, _ := s.v.odd(t, int32(s.h.FoldedRanks(k))); odd != nothingOdd {
-		return false
-	}
-	m := made{place(rank, chunk), term{t.node, t.shift, int32(s.h.InputOf(k))}}
-	was, again := s.v.first[k]
-	if again && was.tree() != t {
-		return false
-	}
-	if !again || rank < was.Rank {
-		s.v.first[k] = m
-	}
-	s.v.made = append(s.v.made, m)
-	return true
 }

@@ -1,6 +1,10 @@
 package verify
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/schedgen/schedgen/ir"
+)
 
 // contributes examines every chunk that a fold makes. Copies need no check, because the name of a
 // chunk stands for one value.
@@ -12,21 +16,23 @@ var contributes = Check{
 }
 
 func proveContributes(sub *subject) (string, error) {
-	v := sub.values()
-	h := &sub.s.Header
+	return "", sub.values().contributed(&sub.s.Header)
+}
+
+// contributed returns the failure of the check contributes, or nil.
+func (v *values) contributed(h *ir.Header) error {
 	type question struct {
-		term
+		tree
 		ranks int
 	}
-	right := make(map[question]bool) // questions that have been found right
+	right := make(map[question]bool) // trees that are found to be of these ranks
 	for _, m := range v.made {
-		k := m.Slot.Index()
-		want, ranks := partOf(h, m.Slot), h.FoldedRanks(k)
-		if m.part == want && (m.node == givenNode || right[question{m.term, ranks}]) {
+		want, ranks := partOf(h, m.Slot), h.FoldedRanks(m.Slot.Index())
+		if m.part == want && (m.node == givenNode || right[question{m.tree(), ranks}]) {
 			continue
 		}
 		if ranks == 0 {
-			return "", fail([]int{m.Rank}, []Place{m.Place}, nil,
+			return fail([]int{m.Rank}, []Place{m.Place}, nil,
 				"no contributions go into %v, but rank %d folds it: %s", m.Slot, m.Rank, v.spell(m.tree()))
 		}
 		odd, rank := v.odd(m.tree(), int32(ranks))
@@ -45,10 +51,10 @@ func proveContributes(sub *subject) (string, error) {
 		case m.part != want:
 			text, rank = fmt.Sprintf("%v is folded from %s, not from %s", m.Place, partName(m.part), partName(want)), m.Rank
 		default:
-			right[question{m.term, ranks}] = true
+			right[question{m.tree(), ranks}] = true
 			continue
 		}
-		return "", fail([]int{m.Rank, rank}, []Place{m.Place}, nil, "%s: %s", text, v.spell(m.tree()))
+		return fail([]int{m.Rank, rank}, []Place{m.Place}, nil, "%s: %s", text, v.spell(m.tree()))
 	}
-	return "", nil
+	return nil
 }

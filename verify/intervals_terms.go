@@ -1,11 +1,6 @@
 package verify
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/schedgen/schedgen/ir"
-)
+import "github.com/schedgen/schedgen/ir"
 
 // typed is the check typed: see proveTyped. It also reports false if the parts of an interval are
 // not affine.
@@ -156,22 +151,23 @@ func (q *intervals) values() *values {
 				t = v.fold(term{node: t.node, shift: t.shift}, term{node: next.node, shift: next.shift}).tree()
 			}
 			at := m
-			if d.to != folds {
+			switch {
+			case d.to != folds:
 				at = &q.members[d.to]
-			} else if t.node == noNode || d.as.first.Kind() == ir.KindChunk && !q.makes(v, m.rank, d.as, t) {
+			case t.node == noNode:
 				return nil
+			case d.as.first.Kind() == ir.KindChunk:
+				for i := range d.as.n {
+					k := d.as.first.Index() + int(i*d.as.step)
+					v.add(m.rank, ir.Chunk(k), term{t.node, t.shift, int32(k)})
+				}
 			}
 			q.each(at, d.as, func(id, _, _ int32) { q.trees[id] = t })
 		}
 	}
-	slices.SortFunc(v.made, func(a, b made) int { return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Rank, b.Rank)) })
-	for _, m := range v.made {
-		was, ok := v.first[m.Slot.Index()]
-		if !ok {
-			v.first[m.Slot.Index()] = m
-		} else if was.tree() != m.tree() {
-			return nil
-		}
+	v.sort()
+	if !v.right(&q.s.Header) {
+		return nil
 	}
 	return v
 }
@@ -190,17 +186,4 @@ func (q *intervals) treeOf(m *member, s series) (t tree) {
 		}
 	})
 	return t
-}
-
-// makes notes that a rank folds chunks by a tree. It reports whether the tree is one of all
-// contributions.
-func (q *intervals) makes(v *values, rank int, chunks series, t tree) bool {
-	if odd, _ := v.odd(t, int32(q.s.Ranks)); odd != nothingOdd {
-		return false
-	}
-	for i := range chunks.n {
-		k := chunks.first.Index() + int(i*chunks.step)
-		v.made = append(v.made, made{place(rank, ir.Chunk(k)), term{t.node, t.shift, int32(k)}})
-	}
-	return true
 }

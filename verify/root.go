@@ -114,14 +114,7 @@ func (v *values) movedOn(by int32) *values {
 		x.Rank, x.term.shift = int(v.mod(int32(x.Rank)+by)), v.mod(x.term.shift+by)
 		m.made = append(m.made, x)
 	}
-	slices.SortStableFunc(m.made, func(a, b made) int {
-		return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Rank, b.Rank))
-	})
-	for _, x := range m.made {
-		if _, ok := m.first[x.Slot.Index()]; !ok {
-			m.first[x.Slot.Index()] = x
-		}
-	}
+	m.sort()
 	return m
 }
 

@@ -79,7 +79,9 @@ func proveTurns(h ir.Header, maker func() func(rank int) ir.Program, bare *bareF
 		return nil
 	}
 	if bare != nil {
-		v = bare.values()
+		if v = bare.values(); v == nil {
+			return nil
+		}
 	}
 	report := q.report(checks, v, o)
 	if report != nil {

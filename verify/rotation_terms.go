@@ -135,8 +135,7 @@ func (q *rotation) values() *values {
 				continue
 			}
 			k := a.As.Index()
-			odd, _ := v.odd(acc.tree(), int32(q.s.FoldedRanks(k)))
-			if odd != nothingOdd || acc.part != int32(q.s.InputOf(k)) {
+			if acc.part != int32(q.s.InputOf(k)) {
 				return nil
 			}
 			// The rank that is back by this group's number folds the chunk of group 0.
@@ -154,6 +153,9 @@ func (q *rotation) values() *values {
 		}
 	}
 	v.made = q.madeByAll(v, v.made)
+	if v.contributed(&q.s.Header) != nil {
+		return nil
+	}
 	return v
 }
 

@@ -9,14 +9,16 @@ var sameTree = Check{
 	prove:   proveSameTree,
 }
 
-func proveSameTree(sub *subject) (string, error) {
-	v := sub.values()
+func proveSameTree(sub *subject) (string, error) { return "", sub.values().sameTree() }
+
+// sameTree returns the failure of the check same-tree, or nil.
+func (v *values) sameTree() error {
 	for _, b := range v.made {
 		if a := v.first[b.Slot.Index()]; a.tree() != b.tree() {
-			return "", v.refuteSameTree(a, b)
+			return v.refuteSameTree(a, b)
 		}
 	}
-	return "", nil
+	return nil
 }
 
 func (v *values) refuteSameTree(a, b made) error {

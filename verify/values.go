@@ -66,10 +66,21 @@ func valuesOf(sub *subject) *values {
 			}
 			v.arrive(to, acc)
 			if a.Op == ir.Fold && a.As.Kind() == ir.KindChunk && acc.node != noNode {
-				v.made = append(v.made, made{place(rank, a.As), acc})
+				v.add(rank, a.As, acc)
 			}
 		}
 	}
+	v.sort()
+	return v
+}
+
+// add notes that a fold of a rank makes a chunk.
+func (v *values) add(rank int, chunk ir.Slot, t term) {
+	v.made = append(v.made, made{place(rank, chunk), t})
+}
+
+// sort sorts what folds have made, and finds the first of each chunk.
+func (v *values) sort() {
 	slices.SortStableFunc(v.made, func(a, b made) int {
 		return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Rank, b.Rank))
 	})
@@ -78,8 +89,10 @@ func valuesOf(sub *subject) *values {
 			v.first[m.Slot.Index()] = m
 		}
 	}
-	return v
 }
+
+// right reports whether the checks contributes and same-tree hold.
+func (v *values) right(h *ir.Header) bool { return v.contributed(h) == nil && v.sameTree() == nil }
 
 // read returns the term of a slot that rank uses.
 func (v *values) read(sub *subject, rank int, s ir.Slot) term {
