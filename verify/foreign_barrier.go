@@ -1,9 +1,7 @@
 package verify
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/ir"
@@ -47,27 +45,11 @@ type signals struct {
 
 // named adds to a failure which operations of the file its signals represent.
 func (sig *signals) named(err error) error {
-	var f *Failure
-	if !errors.As(err, &f) {
-		return err
-	}
-	var names []string
-	seen := make(map[Place]bool)
-	name := func(p Place) {
-		if p.Slot.Kind() == ir.KindSignal && !seen[p] && len(names) < maxNamed {
-			ref, _ := sig.op(sig.Recvs[p.Rank][p.Slot.Index()])
-			names = append(names, fmt.Sprintf("%v is %s", p.Slot, sig.Tell(ref)))
-			seen[p] = true
+	return inFile(err, func(p Place) string {
+		if p.Slot.Kind() != ir.KindSignal {
+			return ""
 		}
-	}
-	for _, p := range f.Places {
-		name(p)
-	}
-	for _, st := range f.Path {
-		name(st.Place)
-	}
-	if len(names) > 0 {
-		f.Text += "; " + strings.Join(names, ", ")
-	}
-	return err
+		ref, _ := sig.op(sig.Recvs[p.Rank][p.Slot.Index()])
+		return fmt.Sprintf("%v is %s", p.Slot, sig.Tell(ref))
+	})
 }

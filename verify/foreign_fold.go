@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/internal/foreign/dag"
+	"github.com/schedgen/schedgen/ir"
 )
 
 // folding holds the terms of cells in a collective that folds. The values of cells number terms,
@@ -78,62 +79,46 @@ func (c *contents) result(rank, k int) (x term, ok bool) {
 	return c.folds.termOf(c.last(rank, result.From+place))
 }
 
-// proveContributes finds a result in which a contribution is missing or counts twice.
+// proveContributes is the check contributes of what is in the places of the results at the end.
 func (f *foreign) proveContributes() (string, error) {
-	c := f.contents
-	for rank := range f.Ranks {
-		wanted := f.header.Wanted(rank)
-		for k := range wanted.All() {
-			x, _ := c.result(rank, k) // coverage has examined it
-			why := ""
-			switch odd, of := c.folds.odd(x.tree(), int32(f.header.FoldedRanks(k))); odd {
-			case nothingOdd:
-				continue
-			case countedTwice:
-				why = fmt.Sprintf("counts the contribution of rank %d twice", of)
-			case missing:
-				why = fmt.Sprintf("lacks the contribution of rank %d", of)
-			default:
-				why = fmt.Sprintf("has the contribution of rank %d, which does not belong there", of)
-			}
-			return "", fail([]int{rank}, nil, nil, "%s of rank %d %s: it is %s",
-				c.Cells.Spell(rank, c.Cells.Result[rank].From+wanted.Place(k)), rank, why, c.spellTerm(x))
-		}
-	}
-	return "", nil
+	return "", f.contents.inFile(f.contents.results().contributed(&f.header))
 }
 
-// proveSameTree finds two ranks that fold the same chunk in different ways. Their results may
-// differ in the last bits. The note says whether the contributions are in the order of the ranks,
-// as operations that do not commute require, or could be if the form said which operand is on the
-// left.
+// proveSameTree is the check same-tree. The note says whether the contributions are in the order of the
+// ranks, as operations that do not commute require, or could be if the form said which operand is on
+// the left.
 func (f *foreign) proveSameTree() (string, error) {
-	type first struct {
-		rank  int
-		x     term
-		known bool
+	v := f.contents.results()
+	if err := v.sameTree(); err != nil {
+		return "", f.contents.inFile(err)
 	}
-	c := f.contents
-	by := make([]first, f.header.Chunks)
-	inOrder := true
-	for rank := range f.Ranks {
-		wanted := f.header.Wanted(rank)
-		for k := range wanted.All() {
-			x, _ := c.result(rank, k)
-			switch was := by[k]; {
-			case !was.known:
-				by[k] = first{rank, x, true}
-				inOrder = inOrder && c.folds.spanOf(x.tree(), make(map[tree]span)).ok
-			case was.x.tree() != x.tree():
-				return "", fail([]int{was.rank, rank}, nil, nil, "ranks %d and %d fold chunk %d in different ways, so that they may differ: %s and %s",
-					was.rank, rank, k, c.folds.spell(was.x.tree()), c.folds.spell(x.tree()))
-			}
+	for _, m := range v.first {
+		if !v.spanOf(m.tree(), make(map[tree]span)).ok {
+			return "commutative operations only", nil
 		}
 	}
-	if inOrder {
-		return "contributions can be in the order of the ranks; which operand is on the left the form does not say", nil
+	return "contributions can be in the order of the ranks; which operand is on the left the form does not say", nil
+}
+
+// results returns the terms of the results. The check coverage must hold.
+func (c *contents) results() *values {
+	v := &values{forest: c.folds.forest, first: make(map[int]made)}
+	for rank := range c.Ranks {
+		for k := range c.header.Wanted(rank).All() {
+			x, _ := c.result(rank, k)
+			v.add(rank, ir.Chunk(k), x)
+		}
 	}
-	return "commutative operations only", nil
+	v.sort()
+	return v
+}
+
+// inFile adds to a failure which cells of the file its chunks are.
+func (c *contents) inFile(err error) error {
+	return inFile(err, func(p Place) string {
+		at := c.Cells.Result[p.Rank].From + c.header.Wanted(p.Rank).Place(p.Slot.Index())
+		return fmt.Sprintf("%v is %s", p, c.Cells.Spell(p.Rank, at))
+	})
 }
 
 // span is the range of ranks in a tree.

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -37,4 +38,29 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// inFile adds to a failure what its places are in the file. name returns "" for a place that is
+// nothing in it.
+func inFile(err error, name func(Place) string) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	places := f.Places
+	for _, st := range f.Path {
+		places = append(places[:len(places):len(places)], st.Place)
+	}
+	var names []string
+	seen := make(map[Place]bool)
+	for _, p := range places {
+		if text := name(p); text != "" && !seen[p] && len(names) < maxNamed {
+			names = append(names, text)
+			seen[p] = true
+		}
+	}
+	if len(names) > 0 {
+		f.Text += "; " + strings.Join(names, ", ")
+	}
+	return err
 }
