@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"math"
 	"slices"
 
 	"github.com/schedgen/schedgen/ir"
@@ -473,18 +472,14 @@ func (q *quotient) must(seeds []runs) (rules, done []runs) {
 // ahead does the same as [runAhead.bound] does for all ranks. ok is false if a flag could be set
 // too soon.
 func (q *quotient) ahead() (ahead runAhead, ok bool) {
-	var seeds []runs
+	var ranks []int
 	for i := range q.members {
-		rank := int32(q.members[i].rank)
-		seeds = append(seeds, runs{{rank, rank + 1}})
+		ranks = append(ranks, q.members[i].rank)
 	}
-	own := seeds
-	all := run{0, int32(q.s.Ranks)}
-	free, apart := math.MaxInt, math.MaxInt
-	for back := 0; ; back++ {
-		rules, done := q.must(seeds)
-		n, flag := 0, false
-		var flow *[2]int
+	all, flag := run{0, int32(q.s.Ranks)}, false
+	ahead.goBack(ranks, all, func(seeds []runs) (before []runs, n int, ok bool) {
+		rules, before := q.must(seeds)
+		flag, ahead.flow = false, nil
 		for _, rule := range q.fired {
 			for _, d := range q.rules[rule].do {
 				to := d.to
@@ -496,32 +491,14 @@ func (q *quotient) ahead() (ahead runAhead, ok bool) {
 				}
 				if n++; d.signal {
 					flag = true
-				} else if flow == nil {
-					flow = &[2]int{q.memberOf(rule).rank, int(to)}
+				} else if ahead.flow == nil {
+					ahead.flow = &[2]int{q.memberOf(rule).rank, int(to)}
 				}
 			}
 		}
-		ahead.writes = fewer(&free, n, back, ahead.writes)
-		behind := 0
-		next := make([]runs, len(seeds))
-		for i, seed := range seeds {
-			behind += seed.missing(all)
-			if next[i] = done[i]; !done[i].includes(own[i]) {
-				next[i] = union(nil, done[i], own[i])
-			}
-		}
-		ahead.enters = fewer(&apart, behind, back, ahead.enters)
-		if free == 0 && apart == 0 || back == maxAhead || back > 0 && slices.EqualFunc(seeds, next, slices.Equal) {
-			for i := 0; i < len(seeds) && ahead.apart == nil; i++ {
-				if behind := seeds[i].firstMissing(0, all.hi); behind < all.hi {
-					ahead.apart = &[2]int{q.members[i].rank, int(behind)}
-				}
-			}
-			ahead.flow = flow
-			return ahead, !flag
-		}
-		seeds = next
-	}
+		return before, n, true
+	})
+	return ahead, !flag
 }
 
 // last returns the number of rounds: see fixpoint.Result.Rounds.

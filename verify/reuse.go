@@ -97,19 +97,59 @@ func aheadOf(sub *subject, limit int) (runAhead, error) {
 
 // bound finds how far ranks may run ahead of the ranks in the span.
 func (ra *runAhead) bound(sub *subject, m *marks, span run, limit int) (fits bool, err error) {
-	var seeds []runs
+	var a *must
+	ranks := make([]int, sub.s.Ranks)
+	for rank := range ranks {
+		ranks[rank] = rank
+	}
+	fits = ra.goBack(ranks, span, func(seeds []runs) (before []runs, free int, ok bool) {
+		a = newMust(sub, m, span, limit)
+		if a.seeds = seeds; !a.solve() {
+			return nil, 0, false
+		}
+		return a.enteredBefore(), a.countFree(), true
+	})
+	if !fits {
+		return false, nil
+	}
+	return true, ra.judge(a)
+}
+
+// goBack goes back one operation after the other until that changes nothing, and finds how far ranks
+// may run ahead of the ranks in the span. Given seeds, which are by index in ranks the ranks of the
+// span that must have entered when the rank enters, solve finds those that must have entered one
+// operation earlier, and how many puts go to ranks that need not have entered. ok is false if solve
+// fails.
+func (ra *runAhead) goBack(ranks []int, span run, solve func(seeds []runs) (before []runs, free int, ok bool)) (ok bool) {
+	seeds := make([]runs, len(ranks))
+	for i, rank := range ranks {
+		if r := int32(rank); span.lo <= r && r < span.hi {
+			seeds[i] = runs{{r, r + 1}}
+		}
+	}
 	free, apart := math.MaxInt, math.MaxInt
 	for back := 0; ; back++ {
-		a := newMust(sub, m, span, limit)
-		a.seeds = seeds
-		if !a.solve() {
-			return false, nil
+		before, puts, ok := solve(seeds)
+		if !ok {
+			return false
 		}
-		ra.writes = fewer(&free, a.countFree(), back, ra.writes)
-		ra.enters = fewer(&apart, a.countApart(), back, ra.enters)
-		next := a.enteredBefore()
-		if free == 0 && apart == 0 || back == maxAhead || slices.EqualFunc(seeds, next, slices.Equal) {
-			return true, ra.judge(a)
+		ra.writes = fewer(&free, puts, back, ra.writes)
+		behind := 0
+		next := make([]runs, len(seeds))
+		for i, seed := range seeds {
+			behind += seed.missing(span)
+			if next[i] = before[i]; !next[i].includes(seed) {
+				next[i] = union(nil, next[i], seed)
+			}
+		}
+		ra.enters = fewer(&apart, behind, back, ra.enters)
+		if free == 0 && apart == 0 || back == maxAhead || back > 0 && slices.EqualFunc(seeds, next, slices.Equal) {
+			for i := 0; i < len(seeds) && ra.apart == nil; i++ {
+				if behind := seeds[i].firstMissing(span.lo, span.hi); behind < span.hi {
+					ra.apart = &[2]int{ranks[i], int(behind)}
+				}
+			}
+			return true
 		}
 		seeds = next
 	}
@@ -129,25 +169,6 @@ func (a *must) countFree() int {
 	n := 0
 	a.eachFree(func(int, ir.Action, int) { n++ })
 	return n
-}
-
-// countApart counts the pairs of a rank that has entered and a rank of the span that need not have
-// entered.
-func (a *must) countApart() int {
-	n := 0
-	for rank := range a.sub.s.Programs {
-		n += a.entered(rank).missing(a.span)
-	}
-	return n
-}
-
-// entered returns which ranks of the span must have entered once the rank has entered, as many
-// operations back as the seeds say.
-func (a *must) entered(rank int) runs {
-	if a.seeds != nil {
-		return a.seeds[rank]
-	}
-	return a.sets[a.slots[a.sub.layout.Slot(rank, ir.Enter)]]
 }
 
 // enteredBefore returns, by rank, which ranks of the span must have entered one operation earlier
@@ -209,11 +230,6 @@ func (a *must) firstFree(from int, act ir.Action, entered runs) int {
 // a chunk needs flow control. Ranks that nothing keeps together are no fault if neither writes to
 // the other.
 func (ra *runAhead) judge(a *must) (err error) {
-	for rank := 0; rank < a.sub.s.Ranks && ra.apart == nil; rank++ {
-		if behind := a.entered(rank).firstMissing(a.span.lo, a.span.hi); behind < a.span.hi {
-			ra.apart = &[2]int{rank, int(behind)}
-		}
-	}
 	a.eachFree(func(from int, act ir.Action, to int) {
 		switch p := place(to, act.Sets()); {
 		case act.Slot.Kind() != ir.KindSignal && ra.flow == nil:
