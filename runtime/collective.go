@@ -95,9 +95,11 @@ func (ps *plans) row(k kind) *ir.Collective { return &ps.rows[k] }
 
 // choose returns the plan of an operation with blocks of n bytes.
 func (c *Comm) choose(k kind, n, root int, f form) (*plan, error) {
-	if r := c.learned.rival(k, n, f); r != nil {
-		if p, err := c.planBy(&r.chosen, k, n, root); err == nil && c.fitsFrames(c.plans.row(k), n, p.Chunks) == nil {
-			return p, nil
+	if c.learned != nil {
+		if r := c.learned.rival(k, n, f); r != nil {
+			if p, err := c.planBy(&r.chosen, k, n, root); err == nil && c.fitsFrames(c.plans.row(k), n, p.Chunks) == nil {
+				return p, nil
+			}
 		}
 	}
 	ch, err := c.chosen(c.plans.row(k).Name, n, f.ordered)
@@ -214,7 +216,8 @@ func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root
 // operate runs an operation under the plan for it.
 func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
 	if c.learned != nil {
-		return c.operateLearning(ctx, k, mem, root, f)
+		own := *mem // the memory of others need not be allocated
+		return c.learned.operate(ctx, k, &own, root, f)
 	}
 	p, err := c.planOf(k, mem, root, f)
 	if err != nil {

@@ -52,7 +52,7 @@ type Comm struct {
 	told      told
 	patience  patience
 	latencies latencies
-	learned   *lessons
+	learned   learner // nil: Config.Learn is not set
 }
 
 // Join connects the ranks that the launcher's environment names, unless cfg.Transport is set, and
@@ -83,8 +83,8 @@ func Join(ctx context.Context, cfg Config) (*Comm, error) {
 // New makes the communicator of cfg.Transport's ranks, and takes nothing from the environment. A
 // program that calls New and not Join carries neither launchers and their transports, nor
 // rules, nor other algorithms than those of its catalog. cfg.Transport and cfg.Catalog must be set,
-// and cfg.Network, cfg.Rules and cfg.Learn must not. New owns the transport, and tells the other ranks of an
-// error, as Join does.
+// and cfg.Network, cfg.Rules and cfg.Learn must not. New owns the transport, and tells the other
+// ranks of an error, as Join does.
 func New(ctx context.Context, cfg Config) (*Comm, error) {
 	if cfg.Transport == nil {
 		return nil, fmt.Errorf("join: %w: Config.Transport: New needs one", ErrInput)
@@ -167,7 +167,7 @@ func (c *Comm) setUp(spread bool) error {
 	}
 	c.general = c.ground(spread).Case()
 	if c.cfg.Learn != "" {
-		c.learned = &lessons{of: make(map[class]*lesson)}
+		c.learned = c.cfg.source.learner(c)
 	}
 	if _, err := c.choose(barrier, 0, 0, form{}); err != nil {
 		return err

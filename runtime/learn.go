@@ -43,8 +43,23 @@ const (
 	checkedCalls = 4    // the last calls before a check, which are timed
 )
 
-// lessons are what a communicator has learned. nil: Config.Learn is not set.
+// learner is what Config.Learn adds to a communicator. It is an interface so that a program that
+// calls only New does not carry it.
+type learner interface {
+	// operate is Comm.operate.
+	operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error
+	// rival returns what has been chosen for calls of a form with blocks of n bytes, or nil if the
+	// rules choose.
+	rival(k kind, n int, f form) *rival
+	list() []Learned         // what has been learned, by first calls
+	rules() []selection.Rule // what other communicators can use of it
+	// write writes rules, and then those of Config, to the file of Config.Learn.
+	write(rules []selection.Rule) error
+}
+
+// lessons are what a communicator has learned.
 type lessons struct {
+	c       *Comm
 	of      map[class]*lesson
 	inOrder []*lesson // by their first calls
 	barrier *plan     // see meet; nil: not compiled
@@ -115,10 +130,10 @@ func (s summed) changed(usual summed) bool {
 	return more(s, usual) || more(usual, s)
 }
 
-// rival returns what has been chosen for calls of a form with blocks of n bytes, or nil if the rules
-// choose.
+func newLessons(c *Comm) learner { return &lessons{c: c, of: make(map[class]*lesson)} }
+
 func (ls *lessons) rival(k kind, n int, f form) *rival {
-	if ls == nil || f.counted {
+	if f.counted {
 		return nil
 	}
 	if l := ls.of[classOf(k, n, f)]; l != nil && l.choice > 0 {
@@ -127,32 +142,31 @@ func (ls *lessons) rival(k kind, n int, f form) *rival {
 	return nil
 }
 
-// operateLearning is operate for a communicator that learns.
-func (c *Comm) operateLearning(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
-	l := c.lessonOf(k, mem.Block, f)
-	p, err := c.planOf(k, mem, root, f)
+func (ls *lessons) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
+	l := ls.lessonOf(k, mem.Block, f)
+	p, err := ls.c.planOf(k, mem, root, f)
 	if err != nil {
 		return err
 	}
 	if l == nil {
-		return c.run(ctx, p, mem)
+		return ls.c.run(ctx, p, mem)
 	}
 	if l.due() {
-		if err := c.conclude(ctx, l); err != nil {
+		if err := ls.conclude(ctx, l); err != nil {
 			return err
 		}
-		if p, err = c.planOf(k, mem, root, f); err != nil {
+		if p, err = ls.c.planOf(k, mem, root, f); err != nil {
 			return err
 		}
 	}
 	of, counts := l.next()
 	if l.trying {
-		p = c.rivalPlan(l, of, p, k, mem.Block, root, f)
+		p = ls.rivalPlan(l, of, p, k, mem.Block, root, f)
 	}
 	if !counts {
-		return c.run(ctx, p, mem)
+		return ls.c.run(ctx, p, mem)
 	}
-	took, err := c.timed(ctx, p, mem)
+	took, err := ls.timed(ctx, p, mem)
 	l.times[of] = append(l.times[of], took)
 	return err
 }
@@ -160,47 +174,47 @@ func (c *Comm) operateLearning(ctx context.Context, k kind, mem *core.Buffers, r
 // timed runs an operation, and returns how long that takes from when all ranks have called it: until
 // it ends here, or if it has a root, until it has ended at all ranks, because some may return long
 // before.
-func (c *Comm) timed(ctx context.Context, p *plan, mem *core.Buffers) (took core.Time, err error) {
-	if err := c.meet(ctx); err != nil {
+func (ls *lessons) timed(ctx context.Context, p *plan, mem *core.Buffers) (took core.Time, err error) {
+	if err := ls.meet(ctx); err != nil {
 		return 0, err
 	}
-	since := c.drv.now()
-	if err = c.run(ctx, p, mem); err == nil && p.Root() >= 0 {
-		err = c.meet(ctx)
+	since := ls.c.drv.now()
+	if err = ls.c.run(ctx, p, mem); err == nil && p.Root() >= 0 {
+		err = ls.meet(ctx)
 	}
-	return c.drv.now() - since, err
+	return ls.c.drv.now() - since, err
 }
 
 // meet waits until all ranks have called meet, by the barrier that the rules choose.
-func (c *Comm) meet(ctx context.Context) error {
-	if c.learned.barrier == nil {
-		ch, err := c.chosen(schedule.Barrier, 0, false)
+func (ls *lessons) meet(ctx context.Context) error {
+	if ls.barrier == nil {
+		ch, err := ls.c.chosen(schedule.Barrier, 0, false)
 		if err != nil {
 			return err
 		}
-		p, err := c.planBy(&ch, barrier, 0, 0)
+		p, err := ls.c.planBy(&ch, barrier, 0, 0)
 		if err != nil {
 			return fmt.Errorf("learn: %w", err)
 		}
 		marked := *p
 		marked.Plan = p.Marked("to learn")
-		c.learned.barrier = &marked
+		ls.barrier = &marked
 	}
-	return c.run(ctx, c.learned.barrier, &core.Buffers{})
+	return ls.c.run(ctx, ls.barrier, &core.Buffers{})
 }
 
 // lessonOf returns the lesson of a call with blocks of n bytes. It returns nil if nothing is to be
 // learned: if Config or Use names the algorithm, or if there is only one. All ranks get the same.
-func (c *Comm) lessonOf(k kind, n int, f form) *lesson {
-	if f.counted || len(c.used[k]) > 0 {
+func (ls *lessons) lessonOf(k kind, n int, f form) *lesson {
+	if f.counted || len(ls.c.used[k]) > 0 {
 		return nil
 	}
 	cl := classOf(k, n, f)
-	l := c.learned.of[cl]
+	l := ls.of[cl]
 	if l == nil {
-		l = c.newLesson(cl)
-		c.learned.of[cl] = l
-		c.learned.inOrder = append(c.learned.inOrder, l)
+		l = ls.newLesson(cl)
+		ls.of[cl] = l
+		ls.inOrder = append(ls.inOrder, l)
 	}
 	if len(l.rivals) < 2 {
 		return nil
@@ -208,10 +222,10 @@ func (c *Comm) lessonOf(k kind, n int, f form) *lesson {
 	return l
 }
 
-func (c *Comm) newLesson(cl class) *lesson {
-	row := c.plans.row(cl.kind)
+func (ls *lessons) newLesson(cl class) *lesson {
+	row := ls.c.plans.row(cl.kind)
 	l := &lesson{class: cl, collective: row.Name, every: firstCheck}
-	given := c.cfg.Algorithms[row.Name]
+	given := ls.c.cfg.Algorithms[row.Name]
 	if given.Name != "" {
 		return l
 	}
@@ -219,10 +233,14 @@ func (c *Comm) newLesson(cl class) *lesson {
 	if row.Blocks != nil {
 		_, most = cl.bytes()
 	}
-	l.of = c.caseOf(row.Name, most)
+	l.of = ls.c.caseOf(row.Name, most)
 	l.of.Ordered = cl.ordered
-	for _, d := range c.cfg.source.contenders(c.cfg.Rules, l.of, cl.exact, maxRivals) {
-		l.rivals = append(l.rivals, rival{chosen: c.by(&d, given), rule: d.Rule})
+	rules := ls.c.cfg.Rules
+	if rules == nil {
+		rules = selection.Builtin()
+	}
+	for _, d := range rules.Contenders(l.of, cl.exact, maxRivals) {
+		l.rivals = append(l.rivals, rival{chosen: ls.c.by(&d, given), rule: d.Rule})
 	}
 	l.try(fewTurns)
 	return l
@@ -265,7 +283,7 @@ func (l *lesson) next() (of int, counts bool) {
 
 // rivalPlan returns the plan of a call by a rival. If the rival cannot do the call, it returns rules,
 // the plan that the call has otherwise. All ranks get the same.
-func (c *Comm) rivalPlan(l *lesson, of int, rules *plan, k kind, n, root int, f form) *plan {
+func (ls *lessons) rivalPlan(l *lesson, of int, rules *plan, k kind, n, root int, f form) *plan {
 	if of == l.choice {
 		return rules
 	}
@@ -273,21 +291,21 @@ func (c *Comm) rivalPlan(l *lesson, of int, rules *plan, k kind, n, root int, f 
 	var err error
 	if of == 0 {
 		var ch chosen
-		if ch, err = c.chosen(l.collective, n, f.ordered); err == nil {
-			p, err = c.planBy(&ch, k, n, root)
+		if ch, err = ls.c.chosen(l.collective, n, f.ordered); err == nil {
+			p, err = ls.c.planBy(&ch, k, n, root)
 		}
 	} else {
-		p, err = c.planBy(&l.rivals[of].chosen, k, n, root)
+		p, err = ls.c.planBy(&l.rivals[of].chosen, k, n, root)
 	}
-	if err != nil || c.fitsFrames(c.plans.row(k), n, p.Chunks) != nil || f.fold != "" && c.servesFold(k, p, f) != nil {
+	if err != nil || ls.c.fitsFrames(ls.c.plans.row(k), n, p.Chunks) != nil || f.fold != "" && ls.c.servesFold(k, p, f) != nil {
 		return rules
 	}
 	return p.as(f)
 }
 
 // conclude adds up the times of all ranks, and chooses by the sums.
-func (c *Comm) conclude(ctx context.Context, l *lesson) error {
-	sums, err := c.addTimes(ctx, l)
+func (ls *lessons) conclude(ctx context.Context, l *lesson) error {
+	sums, err := ls.addTimes(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -299,7 +317,7 @@ func (c *Comm) conclude(ctx context.Context, l *lesson) error {
 		}
 		return nil
 	}
-	if l.turns < moreTurns && c.areShort(sums) {
+	if l.turns < moreTurns && ls.areShort(sums) {
 		l.try(moreTurns)
 		return nil
 	}
@@ -319,19 +337,19 @@ func (c *Comm) conclude(ctx context.Context, l *lesson) error {
 		l.every = firstCheck
 	}
 	if l.choice != before {
-		clear(c.plans.recent) // they are of the choice before
+		clear(ls.c.plans.recent) // they are of the choice before
 	}
-	c.logLearned(l)
+	ls.log(l)
 	return nil
 }
 
 // areShort reports whether calls take less than shortCall, in the mean over rivals and ranks.
-func (c *Comm) areShort(sums []summed) bool {
+func (ls *lessons) areShort(sums []summed) bool {
 	total := uint64(0)
 	for _, sum := range sums {
 		total += sum.median
 	}
-	return total < uint64(shortCall)*uint64(len(sums)*c.size)
+	return total < uint64(shortCall)*uint64(len(sums)*ls.c.size)
 }
 
 // timesAlgorithm adds up the times of ranks.
@@ -346,9 +364,9 @@ var addedTimes = Fold{Name: "sum of times", Element: countBytes, Commutes: true,
 
 // addTimes returns the sums over all ranks of their times, by rival. It is an operation of the
 // communicator. Ranks that have other rivals are a mismatch.
-func (c *Comm) addTimes(ctx context.Context, l *lesson) ([]summed, error) {
+func (ls *lessons) addTimes(ctx context.Context, l *lesson) ([]summed, error) {
 	if l.sums == nil {
-		p, err := c.plans.compile(planKey{algorithm: Algorithm{Name: timesAlgorithm}, chunks: 1})
+		p, err := ls.c.plans.compile(planKey{algorithm: Algorithm{Name: timesAlgorithm}, chunks: 1})
 		if err != nil {
 			return nil, fmt.Errorf("learn: %w", err)
 		}
@@ -363,7 +381,7 @@ func (c *Comm) addTimes(ctx context.Context, l *lesson) ([]summed, error) {
 		own = binary.BigEndian.AppendUint64(own, uint64(median))
 	}
 	all := make([]byte, len(own))
-	if err := c.run(ctx, l.sums, &core.Buffers{In: own, Out: all, Block: len(all), Fold: &addedTimes}); err != nil {
+	if err := ls.c.run(ctx, l.sums, &core.Buffers{In: own, Out: all, Block: len(all), Fold: &addedTimes}); err != nil {
 		return nil, err
 	}
 	sums := make([]summed, len(l.rivals))
@@ -393,16 +411,16 @@ func (l *lesson) words() string {
 }
 
 // logLearned logs the outcome of a trial.
-func (c *Comm) logLearned(l *lesson) {
-	if c.cfg.Observe.Log == nil {
+func (ls *lessons) log(l *lesson) {
+	if ls.c.cfg.Observe.Log == nil {
 		return
 	}
-	of := c.describe(l)
+	of := ls.describe(l)
 	attrs := []slog.Attr{
 		slog.String("collective", of.Collective), slog.Int("bytes", of.Bytes), slog.String("algorithm", of.Algorithm),
 		slog.String("rules", of.Tried[0].Algorithm), slog.Int("less_percent", of.Less()), slog.Any("tried", of.Tried),
 	}
-	c.logLater(func() { c.log(slog.LevelInfo, "algorithm learned", attrs...) })
+	ls.c.logLater(func() { ls.c.log(slog.LevelInfo, "algorithm learned", attrs...) })
 }
 
 // Learned is what a communicator has learned about the blocking calls of a collective, for a class
@@ -448,71 +466,64 @@ func (l *Learned) Less() int {
 }
 
 // describe returns what lesson l, which has rivals, has learned.
-func (c *Comm) describe(l *lesson) Learned {
+func (ls *lessons) describe(l *lesson) Learned {
 	of := Learned{
 		Collective: l.collective, Bytes: l.of.Bytes, Ordered: l.ordered, Exact: l.exact,
 		Algorithm: l.rivals[l.choice].Name, Trying: l.trying, Trials: l.trials, Calls: l.calls,
 	}
 	for i := range l.rivals {
 		r := &l.rivals[i]
-		of.Tried = append(of.Tried, Tried{r.Name, r.Params.Degree, time.Duration(r.took.median / uint64(c.size))})
+		of.Tried = append(of.Tried, Tried{r.Name, r.Params.Degree, time.Duration(r.took.median / uint64(ls.c.size))})
 	}
 	return of
 }
 
-// lessonsLearned returns what has been learned, by first calls.
-func (c *Comm) lessonsLearned() (all []Learned) {
-	if c.learned == nil {
-		return nil
-	}
-	for _, l := range c.learned.inOrder {
+func (ls *lessons) list() (all []Learned) {
+	for _, l := range ls.inOrder {
 		if len(l.rivals) > 1 {
-			all = append(all, c.describe(l))
+			all = append(all, ls.describe(l))
 		}
 	}
 	return all
 }
 
-// learnedRules returns a rule for each class of lengths in which an algorithm is faster than that of
+// rules returns a rule for each class of lengths in which an algorithm is faster than that of
 // the rules. Rules know nothing of operations. If classes differ in them alone, that with the most
 // calls counts.
-func (c *Comm) learnedRules() (rules []selection.Rule) {
-	if c.learned == nil {
-		return nil
-	}
+func (ls *lessons) rules() (rules []selection.Rule) {
 	most := make(map[class]*lesson)
-	for _, l := range c.learned.inOrder {
+	for _, l := range ls.inOrder {
 		key := class{kind: l.kind, length: l.length}
 		if m := most[key]; m == nil || l.calls > m.calls {
 			most[key] = l
 		}
 	}
-	for _, l := range c.learned.inOrder {
-		if l.choice > 0 && most[class{kind: l.kind, length: l.length}] == l && c.builtIn(&l.rivals[l.choice]) {
-			rules = append(rules, c.ruleOf(l))
+	for _, l := range ls.inOrder {
+		if l.choice > 0 && most[class{kind: l.kind, length: l.length}] == l && ls.builtIn(&l.rivals[l.choice]) {
+			rules = append(rules, ls.ruleOf(l))
 		}
 	}
 	return rules
 }
 
 // builtIn reports whether a file of rules may name a rival's algorithm.
-func (c *Comm) builtIn(r *rival) bool {
+func (ls *lessons) builtIn(r *rival) bool {
 	p := r.Params
-	p.Ranks = c.size
-	spec, err := c.cfg.source.spec(r.Name, p)
+	p.Ranks = ls.c.size
+	spec, err := ls.c.cfg.source.spec(r.Name, p)
 	return err == nil && !spec.Registered()
 }
 
 // ruleOf returns a rule for exactly the ranks, the places and the lengths of a lesson.
-func (c *Comm) ruleOf(l *lesson) selection.Rule {
-	of := c.describe(l)
+func (ls *lessons) ruleOf(l *lesson) selection.Rule {
+	of := ls.describe(l)
 	r := selection.Rule{
-		Collective: l.collective, Ranks: selection.Range{From: c.size, To: c.size + 1},
+		Collective: l.collective, Ranks: selection.Range{From: ls.c.size, To: ls.c.size + 1},
 		Place: l.of.Place, Multicast: need(l.of.Multicast), Memory: need(l.of.Memory),
 		Algorithm: of.Algorithm, Params: l.rivals[l.choice].rule.Params,
 		Reason: fmt.Sprintf("learned: takes %d %% less than %s", of.Less(), of.Tried[0].Algorithm),
 	}
-	if c.plans.row(l.kind).Blocks != nil {
+	if ls.c.plans.row(l.kind).Blocks != nil {
 		r.Bytes, _ = l.bytes()
 	}
 	if l.of.Memory {

@@ -13,7 +13,7 @@ import (
 // Shrink has made from it.
 type learnedFile struct {
 	rules []selection.Rule
-	from  *Comm // the last communicator for which this process writes; nil: another process does
+	from  learner // of the last communicator for which this process writes; nil: another process does
 }
 
 // add takes the rules of c, which closes.
@@ -21,9 +21,9 @@ func (f *learnedFile) add(c *Comm) {
 	if c.learned == nil {
 		return
 	}
-	f.rules = append(f.rules, c.learnedRules()...)
+	f.rules = append(f.rules, c.learned.rules()...)
 	if c.number == 0 && c.rank == 0 {
-		f.from = c
+		f.from = c.learned
 	}
 }
 
@@ -32,12 +32,16 @@ func (f *learnedFile) write() error {
 	if f.from == nil {
 		return nil
 	}
-	cfg := &f.from.cfg
+	return f.from.write(f.rules)
+}
+
+func (ls *lessons) write(rules []selection.Rule) error {
+	cfg := &ls.c.cfg
 	base := cfg.Rules
 	if cfg.Network != nil {
 		base = cfg.elsewhere
 	}
-	table, err := cfg.source.over(f.rules, base)
+	table, err := selection.Over(rules, base)
 	if err == nil {
 		err = outfile.Write(cfg.Learn, func(w io.Writer) error {
 			_, err := w.Write(table.Text())

@@ -18,11 +18,8 @@ type source interface {
 	algorithms() []schedule.Algorithm
 	// decide returns the decision of rules for a case. nil stands for the rules that always exist.
 	decide(rules *selection.Rules, of selection.Case) (d selection.Decision, ok bool)
-	// contenders returns the decisions that may be the fastest in a case, at most most of them: see
-	// [selection.Rules.Contenders]. There are none if nothing but the first can run.
-	contenders(rules *selection.Rules, of selection.Case, exact bool, most int) []selection.Decision
-	// over returns a table in which rules come before those of base: see [selection.Over].
-	over(rules []selection.Rule, base *selection.Rules) (*selection.Rules, error)
+	// learner returns what chooses among the algorithms by their times, or nil if there is no choice.
+	learner(c *Comm) learner
 	// tree names the tree by which a collective folds if results must be the same everywhere.
 	tree(collective string) string
 }
@@ -49,16 +46,7 @@ func (everything) decide(rules *selection.Rules, of selection.Case) (selection.D
 	return rules.Of(of)
 }
 
-func (everything) contenders(rules *selection.Rules, of selection.Case, exact bool, most int) []selection.Decision {
-	if rules == nil {
-		rules = selection.Builtin()
-	}
-	return rules.Contenders(of, exact, most)
-}
-
-func (everything) over(rules []selection.Rule, base *selection.Rules) (*selection.Rules, error) {
-	return selection.Over(rules, base)
-}
+func (everything) learner(c *Comm) learner { return newLessons(c) }
 
 func (everything) tree(collective string) string { return selection.Tree(collective) }
 
@@ -93,10 +81,6 @@ func (c catalog) decide(_ *selection.Rules, of selection.Case) (d selection.Deci
 	return selection.Decision{Rule: &selection.Rule{Collective: of.Collective, Algorithm: c[i].Name}}, true
 }
 
-func (c catalog) contenders(*selection.Rules, selection.Case, bool, int) []selection.Decision {
-	return nil
-}
-
-func (c catalog) over([]selection.Rule, *selection.Rules) (*selection.Rules, error) { return nil, nil }
+func (c catalog) learner(*Comm) learner { return nil }
 
 func (c catalog) tree(string) string { return "" }

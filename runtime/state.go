@@ -96,7 +96,10 @@ func (c *Comm) snapshot() State {
 	s := State{
 		Comm: c.number, Process: d.tr.Rank(), Rank: c.rank, Size: c.size, First: c.endpointOf(0), Epoch: c.cfg.Epoch, Transport: transportName(d.tr), Group: c.groupName(), Shared: c.shared,
 		Callers: c.calls, Begun: in.Begun, Ended: in.Ended, Unread: in.Unread, Questions: in.Questions, Open: []Operation{}, Peers: in.Peers, Watch: in.Watch,
-		Totals: c.totals(), Latencies: c.latencies.list(), Learned: c.lessonsLearned(),
+		Totals: c.totals(), Latencies: c.latencies.list(),
+	}
+	if c.learned != nil {
+		s.Learned = c.learned.list()
 	}
 	for r := c.queue.first; r != nil; r = r.next {
 		s.Queued++
