@@ -34,7 +34,8 @@ type mpiCmd struct {
 	Profile bool     `help:"At MPI_Finalize, rank 0 prints how much time the ranks spent in each collective operation, by length."`
 	JSON    string   `name:"profile-json" placeholder:"FILE" help:"Write the profile to FILE as JSON."`
 	CC      string   `name:"cc" placeholder:"COMPILER" help:"C compiler; default cc, gcc or clang."`
-	Command []string `arg:"" help:"Command that starts the ranks, such as mpirun; it follows --."`
+	Header  string   `placeholder:"DIR" help:"Write schedgen.h and the libraries to DIR, for programs that publish, ask or add exactly. No command is run."`
+	Command []string `arg:"" optional:"" help:"Command that starts the ranks, such as mpirun; it follows --."`
 }
 
 // Help is the long help text.
@@ -69,6 +70,10 @@ With --tune the ranks measure both engines and the MPI before the first collecti
 ranks, and print the results. The resulting rules are kept for that MPI, that number of ranks, and
 ranks on one host or on several. Measure again if the network changes.
 
+With --header a program can also call schedgen: schedgen.h has messages and questions that no rank
+needs to expect, exact sums, and a reproducible allreduce. Such a program is linked with the library,
+and starts by mpirun alone.
+
 Examples:
 
   schedgen mpi -- mpirun -n 8 ./program
@@ -77,11 +82,20 @@ Examples:
   schedgen mpi --engine c --report -- mpirun -n 8 python3 program.py
   schedgen mpi --engine c --rules rules.json -- mpirun -n 8 ./program
   schedgen mpi --engine go --learn learned.json -- mpirun -n 8 ./program
-  schedgen mpi --engine off --profile -- mpirun -n 8 ./program`
+  schedgen mpi --engine off --profile -- mpirun -n 8 ./program
+  schedgen mpi --header include`
 }
 
-// Run replaces this process by the command.
+// Run replaces this process by the command, or writes the header.
 func (c *mpiCmd) Run(ctx context.Context, std terminal.Stdio) error {
+	switch {
+	case c.Header != "" && len(c.Command) > 0:
+		return errors.New("--header runs no command")
+	case c.Header != "":
+		return c.writeHeader(ctx, std)
+	case len(c.Command) == 0:
+		return errors.New("there is no command to run, such as mpirun -n 8 ./program")
+	}
 	path, err := exec.LookPath(c.Command[0])
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Command[0], errors.Unwrap(err))
@@ -136,6 +150,33 @@ func (c *mpiCmd) Run(ctx context.Context, std terminal.Stdio) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, args, env))
+}
+
+// writeHeader writes schedgen.h and the libraries, and prints the names of the files.
+func (c *mpiCmd) writeHeader(ctx context.Context, std terminal.Stdio) error {
+	cache, self, err := mpiPlaces()
+	if err != nil {
+		return err
+	}
+	library, err := mpi.Build(ctx, cache, cmp.Or(c.CC, std.Getenv("CC")), self)
+	if err != nil {
+		return err
+	}
+	goLibrary, err := mpi.FindGo(cache, self)
+	if err != nil {
+		fmt.Fprintln(std.Err, "schedgen: mpi: building engine go, which takes up to a minute")
+		if goLibrary, err = mpi.BuildGo(ctx, cache, self); err != nil {
+			return fmt.Errorf("engine go: %w", err)
+		}
+	}
+	names, err := mpi.WriteHeader(c.Header, library, goLibrary)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		fmt.Fprintln(std.Out, filepath.Join(c.Header, name))
+	}
+	return nil
 }
 
 // mpiPlaces returns the directory of the user's cache for the libraries of the verb mpi, and the

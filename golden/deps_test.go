@@ -117,7 +117,7 @@ var layers = []struct {
 		"a launcher knows how ranks reach each other, but not their later work"},
 	{"internal/mpi", []string{"internal/engine", "schedule", "schedule/selection"},
 		"a library in C runs tables: the runtime in Go, its transports and its threads are not in it"},
-	{"internal/mpi/goengine", []string{"runtime", "internal/clock", "internal/fold", "internal/meet/launch", "runtime/mcast", "internal/mpi", "runtime/tcp", "internal/transport", "runtime/verbs", "runtime/wire", "schedule/selection"},
+	{"internal/mpi/goengine", []string{"runtime", "internal/clock", "internal/fold", "internal/fold/exact", "internal/meet/launch", "runtime/mcast", "internal/mpi", "runtime/tcp", "internal/transport", "runtime/verbs", "runtime/wire", "schedule/selection"},
 		"a program in C calls it: it joins ranks by transports and works like package runtime"},
 	{"internal/simnet", []string{"ir", "schedule/...", "internal/model/link", "internal/model/queue", "runtime/machine", "runtime/wire", "internal/core"},
 		"the simulator is a driver of cores, beside the communicator and without it"},

@@ -33,4 +33,8 @@ struct sg_go_note {
 	uint64_t token; /* unique */
 	int err;
 };
+
+/* Functions of the program that answer questions and learn results. */
+typedef void (*sg_go_answering)(int origin, const void *question, size_t bytes, void *values, void *with);
+typedef void (*sg_go_learning)(int origin, const void *question, size_t bytes, const void *values, void *with);
 #endif

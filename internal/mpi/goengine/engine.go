@@ -50,13 +50,14 @@ type communicator struct {
 	call *C.struct_sg_go_call // the running call
 
 	requests requests
+	rootless *rootless // set by opened
 }
 
 // comms holds the communicators by number, and listeners where rank 0 of a new communicator
 // listens.
 var (
 	lock      sync.Mutex
-	comms     [maxOpen]*communicator
+	comms     [2 * maxOpen]*communicator
 	listeners = make(map[string]net.Listener) // keyed by the answer of sg_go_listen
 )
 
@@ -66,7 +67,8 @@ const (
 	joinStopped = -2
 )
 
-// maxOpen is the greatest number of open communicators.
+// maxOpen is the greatest number of communicators for collectives, and of those that schedgen_open
+// has opened. The latter have the numbers from maxOpen on.
 const maxOpen = 64
 
 // complain writes err to the standard error.
@@ -118,20 +120,21 @@ func sg_go_listen(together C.int, network *C.char, to *C.char, n C.int) C.int {
 
 // sg_go_join creates a communicator of size ranks, which meet where rank 0 listens. It returns the
 // communicator's number, or joinFailed or joinStopped. While a call of the communicator waits, it
-// calls progress. threads says that several threads may call at once. While it joins, sg_go_join
-// repeatedly calls stop, which says whether to give up.
+// calls progress. threads says that several threads may call at once, and open that the communicator
+// is one of schedgen_open. While it joins, sg_go_join repeatedly calls stop, which says whether to
+// give up.
 //
 //export sg_go_join
-func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progress, stop, with unsafe.Pointer) C.int {
+func sg_go_join(rank, size C.int, where, network *C.char, threads, open C.int, progress, forProgress, stop, forStop unsafe.Pointer) C.int {
 	at := C.GoString(where)
 	lock.Lock()
 	l := listeners[at]
 	delete(listeners, at)
 	lock.Unlock()
 	makePlaces(threads != 0)
-	meanwhile := func() { C.sg_go_progress((*[0]byte)(progress), with) }
-	comm, err := joinUnless(func() bool { return C.sg_go_stop((*[0]byte)(stop), with) != 0 }, member{
-		rank: int(rank), size: int(size), where: at, network: C.GoString(network), listener: l, meanwhile: meanwhile,
+	meanwhile := func() { C.sg_go_progress((*[0]byte)(progress), forProgress) }
+	comm, err := joinUnless(func() bool { return C.sg_go_stop((*[0]byte)(stop), forStop) != 0 }, member{
+		rank: int(rank), size: int(size), where: at, network: C.GoString(network), listener: l, meanwhile: meanwhile, message: int(open) * (1 + mostBytes),
 	})
 	if errors.Is(err, errStopped) {
 		return joinStopped
@@ -142,14 +145,15 @@ func sg_go_join(rank, size C.int, where, network *C.char, threads C.int, progres
 	}
 	lock.Lock()
 	defer lock.Unlock()
-	number := slices.Index(comms[:], nil)
+	first := maxOpen * int(open)
+	number := slices.Index(comms[first:first+maxOpen], nil)
 	if number < 0 {
 		_ = comm.Close() // it has performed no operation
 		complain(fmt.Errorf("more than %d communicators", maxOpen))
 		return joinFailed
 	}
-	comms[number] = &communicator{comm: comm}
-	return C.int(number)
+	comms[first+number] = &communicator{comm: comm}
+	return C.int(first + number)
 }
 
 // makePlaces makes Go run on as many threads as there are callers, plus one. Waiting callers keep

@@ -36,6 +36,7 @@ type member struct {
 	where, network string       // where rank 0 listens, and the network interface of this host
 	listener       net.Listener // of rank 0
 	meanwhile      func()
+	message        int // the greatest rootless message in bytes; 0: the default
 }
 
 // joinUnless joins, but gives up with errStopped when stop returns true. It calls stop on the
@@ -119,12 +120,13 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 		return nil, fmt.Errorf("rank %d of %d: %w", m.rank, m.size, err)
 	}
 	return runtime.Join(ctx, runtime.Config{
-		Transport: t,
-		Rules:     rules,
-		Learn:     learnsTo(),
-		Delay:     delay,
-		Silence:   -1, // a stopped rank is not lost: the MPI detects dead ranks
-		Meanwhile: m.meanwhile,
+		Transport:  t,
+		Rules:      rules,
+		Learn:      learnsTo(),
+		Delay:      delay,
+		Silence:    -1, // a stopped rank is not lost: the MPI detects dead ranks
+		Meanwhile:  m.meanwhile,
+		MaxMessage: m.message,
 	})
 }
 

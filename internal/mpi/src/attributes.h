@@ -108,11 +108,15 @@ static int delete_attribute(handle comm, int k, void *value, void *extra)
     return 0;
 }
 
+/* Leaves the communicators of rootless.h. */
+static void leave_rootless(void);
+
 /* MPI_Finalize deletes the attributes of MPI_COMM_SELF first, while MPI still works. */
 static int finalize(handle comm, int k, void *value, void *extra)
 {
     (void)comm, (void)k, (void)value, (void)extra;
     inside++;
+    leave_rootless();
     wait_for_ends();
     leave_all();
     inside--;
@@ -120,6 +124,34 @@ static int finalize(handle comm, int k, void *value, void *extra)
     if (reports && world_rank == 0)
         report();
     return 0;
+}
+
+/* Finds MPI once. Returns the name of what is missing, or NULL. MPI need not be initialized. */
+static const char *resolve_once(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static const char *missing;
+    static int tried;
+    pthread_mutex_lock(&lock);
+    if (!tried)
+        missing = resolve();
+    tried = 1;
+    resolved = !missing;
+    pthread_mutex_unlock(&lock);
+    return missing;
+}
+
+static void know_mpi_now(void)
+{
+    P_Comm_rank(mpi.comm_world, &world_rank);
+    know_types();
+}
+
+/* Asks MPI what the library needs to know. MPI is found and initialized. */
+static void know_mpi(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, know_mpi_now);
 }
 
 /* Runs at the first collective operation, when MPI is initialized, whoever initialized it. */
@@ -134,11 +166,10 @@ static void start(void)
         if (join_after && *join_after)
             after = (unsigned)atoi(join_after);
         if (engine != OFF || getenv("SCHEDGEN_MPI_PROFILE")) {
-            if ((missing = resolve())) {
+            if ((missing = resolve_once())) {
                 fprintf(stderr, "schedgen: MPI serves all operations itself: there is no %s\n", missing);
                 engine = OFF;
             }
-            resolved = !missing;
         }
         if (engine != OFF) {
             int self;
@@ -147,10 +178,8 @@ static void start(void)
                 engine = OFF;
             }
         }
-        if (engine != OFF) {
-            P_Comm_rank(mpi.comm_world, &world_rank);
-            know_types();
-        }
+        if (engine != OFF)
+            know_mpi();
         __atomic_store_n(&started, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&start_lock);

@@ -78,8 +78,9 @@ enum { NOT_MEASURED = -1 };
 static __thread int measured = NOT_MEASURED;
 static double tune_seconds; /* how long to measure before the first operation among all ranks; 0: do not measure */
 
-/* Operations of the engine go, for the report. */
+/* Operations of the engine go, and exact sums, for the report. */
 static struct entry go_entries[FORMS];
+static struct tally exact_sums;
 
 static int key; /* of the attribute */
 static int finished;                /* MPI_Finalize has begun: MPI frees the rest */
@@ -118,6 +119,8 @@ static void report(void)
     for (i = 0; i < SETUPS; i++)
         if (setups[i].nanoseconds)
             fprintf(stderr, "schedgen: set-up: %s: %llu in %.6f s\n", setup_texts[i], setups[i].calls, (double)setups[i].nanoseconds * 1e-9);
+    if (exact_sums.calls)
+        fprintf(stderr, "schedgen: exact sums: %llu, %llu bytes in %.6f s\n", exact_sums.calls, exact_sums.bytes, (double)exact_sums.nanoseconds * 1e-9);
     for (form = 0; form < FORMS; form++) {
         const struct tally *go = &go_entries[form].taken;
         form_name(form, name, sizeof name);

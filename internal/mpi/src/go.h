@@ -38,14 +38,22 @@ struct sg_go_note {
 
 #define GO_FUNCTIONS(F) \
     F(listen, (int, const char *, char *, int)) \
-    F(join, (int, int, const char *, const char *, int, void (*)(void *), int (*)(void *), void *)) \
+    F(join, (int, int, const char *, const char *, int, int, void (*)(void *), void *, int (*)(void *), void *)) \
     F(barrier, (int)) \
     F(bcast, (int, void *, size_t, int)) \
     F(run, (int, struct sg_go_call *)) \
     F(start, (int, struct sg_go_call *, struct sg_go_note *, uintptr_t *)) \
     F(wait, (int, uint64_t)) \
     F(test, (int, uint64_t)) \
-    F(close, (int))
+    F(close, (int)) \
+    F(publish, (int, const void *, size_t)) \
+    F(flush, (int)) \
+    F(next, (int, void *, size_t, int *, size_t *, int)) \
+    F(answer, (int, int, size_t, void *, void *, void *)) \
+    F(ask, (int, const void *, size_t, void *)) \
+    F(leave, (int, int)) \
+    F(all_left, (void)) \
+    F(exact, (void *, const void *, size_t, size_t, int))
 #define DECLARE(name, arguments) static int (*go_##name) arguments;
 GO_FUNCTIONS(DECLARE)
 #undef DECLARE
@@ -59,7 +67,12 @@ static int joins;                   /* number of communicators that have joined 
 static int is_go(const struct entry *e) { return (uintptr_t)e - (uintptr_t)go_entries < sizeof go_entries; }
 
 /* A child process has none of Go's threads. MPI performs its operations. */
-static void in_child(void) { engine = OFF; }
+static int forked;
+static void in_child(void)
+{
+    engine = OFF;
+    forked = 1;
+}
 
 /* Calls Go with signals blocked. */
 #define GO(result, call) \
@@ -86,6 +99,20 @@ static int timer_slack(int slack)
     return before > 0 ? before : 0;
 }
 
+/* The path of the library in Go: SCHEDGEN_MPI_GO, or else beside this library; or NULL. */
+static const char *go_path(void)
+{
+    static char path[4096];
+    const char *named = getenv("SCHEDGEN_MPI_GO"), *slash;
+    Dl_info info;
+    if (named)
+        return *named ? named : NULL;
+    if (!dladdr(&go_lock, &info) || !info.dli_fname || !(slash = strrchr(info.dli_fname, '/')) ||
+        snprintf(path, sizeof path, "%.*s/libschedgen-go.so", (int)(slash - info.dli_fname), info.dli_fname) >= (int)sizeof path || access(path, R_OK))
+        return NULL;
+    return path;
+}
+
 /* Opens the library once. Returns the error, or NULL. */
 static const char *open_go(void)
 {
@@ -93,13 +120,13 @@ static const char *open_go(void)
     static const char *wrong;
     pthread_mutex_lock(&go_lock);
     if (!tried) {
-        const char *path = getenv("SCHEDGEN_MPI_GO");
+        const char *path = go_path();
         void *library = NULL;
         sigset_t old;
         const int slack = timer_slack(GO_SLACK);
         prepare_signals();
         pthread_sigmask(SIG_BLOCK, &held_back, &old); /* threads that Go starts now inherit the mask and the slack */
-        if (!path || !*path)
+        if (!path)
             wrong = "SCHEDGEN_MPI_GO names no library";
         else if (!(library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) && !(wrong = dlerror()))
             wrong = path;
@@ -156,19 +183,20 @@ static void progress(void *with)
  */
 static int gave_up;
 
+/* What happens if a rank cannot join, for messages. */
+static const char *without_go(void) { return engine == AUTO_ENGINE ? "MPI in place of engine go" : "engine c in place of engine go"; }
+
 /*
- * Reports whether all ranks can join. The first rank that cannot prints the reason, unless it has
- * given up before, or too many communicators have joined.
+ * Reports whether all ranks of a communicator of the program can join. The first rank that cannot
+ * prints why, if it has a reason.
  */
-static int all_can(struct communicator *c, int reserved)
+static int all_can(const struct communicator *c, int can, const char *wrong, const char *without)
 {
-    const char *wrong = open_go();
-    int can = reserved && !wrong && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED);
     int mine = can ? INT_MAX : c->rank, first = 0;
     if (P_Allreduce(&mine, &first, 1, mpi.type_int, mpi.op_min, c->program))
         return 0;
     if (first == c->rank && wrong)
-        fprintf(stderr, "schedgen: rank %d: %s in place of engine go: %s\n", world_rank, engine == AUTO_ENGINE ? "MPI" : "engine c", wrong);
+        fprintf(stderr, "schedgen: rank %d: %s: %s\n", world_rank, without, wrong);
     return first == INT_MAX;
 }
 
@@ -191,7 +219,7 @@ static int another_failed(void *with)
  * go_join. A rank that could not join tells all others before it meets them here, because they may
  * still wait for it. requests has room for a request and a number for each rank.
  */
-static int all_joined(struct communicator *c, int id, char *requests)
+static int all_joined(struct communicator *c, int id, char *requests, const char *without)
 {
     int tells = id == GO_FAILED, *told = (int *)(requests + (size_t)c->size * mpi.handle_size), first = -1, all, i;
     for (i = 0; tells && i < c->size; i++)
@@ -204,8 +232,7 @@ static int all_joined(struct communicator *c, int id, char *requests)
         if (told[i])
             first = i;
     if (c->rank == 0)
-        fprintf(stderr, "schedgen: %s in place of engine go: rank %d of %d could not join it\n",
-                engine == AUTO_ENGINE ? "MPI" : "engine c", first, c->size);
+        fprintf(stderr, "schedgen: %s: rank %d of %d could not join it\n", without, first, c->size);
     for (i = 0; i < c->size; i++)
         if (i != c->rank && told[i])
             P_Recv(&told[i], 1, mpi.type_int, i, FAILED_TAG, c->inner, mpi.status_ignore);
@@ -215,37 +242,57 @@ static int all_joined(struct communicator *c, int id, char *requests)
     return 0;
 }
 
+/*
+ * Makes the ranks of a communicator join that has one of the library. Returns its number in the
+ * engine, or a negative number: another rank, or this one, could not join. open says that it is
+ * one of schedgen_open. While a call waits in the engine, it calls meanwhile(with).
+ */
+static int join_all(struct communicator *c, int open, void (*meanwhile)(void *), void *with, char *requests, const char *without)
+{
+    const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
+    char where[ADDRESS] = "";
+    int id = GO_STOPPED, level = 0, ok;
+    if (!network)
+        network = "";
+    P_Query_thread(&level);
+    if (c->rank == 0) {
+        GO(ok, go_listen(c->together, network, where, sizeof where));
+        if (ok)
+            where[0] = 0;
+    }
+    if (!P_Bcast(where, sizeof where, mpi.type_byte, 0, c->inner) && *where)
+        GO(id, go_join(c->rank, c->size, where, network, level == 3 || level > 2048, open, meanwhile, with, another_failed, c));
+    if (all_joined(c, id, requests, without))
+        return id;
+    if (id >= 0) {
+        GO(ok, go_close(id));
+        id = GO_STOPPED;
+    }
+    return id;
+}
+
+/* Room for a request and a number for each rank. */
+static char *room_for_requests(const struct communicator *c) { return malloc((size_t)c->size * (mpi.handle_size + sizeof(int))); }
+
 /* Makes a communicator join. All its ranks do so in the same operation. */
 static void join(struct communicator *c)
 {
     struct part part = begin_part();
-    const char *network = getenv("SCHEDGEN_MPI_INTERFACE");
-    char where[ADDRESS] = "";
-    int reserved = reserve(), id = GO_STOPPED, level = 0, ok;
-    char *requests = malloc((size_t)c->size * (mpi.handle_size + sizeof(int))); /* and the numbers that ranks send */
+    char *requests = room_for_requests(c);
+    int reserved = reserve();
+    const char *wrong = open_go();
     c->go = GO_NEVER;
-    if (!network)
-        network = "";
     inside++;
-    if (all_can(c, reserved && requests) && (c->stage == MADE || make(c))) {
-        P_Query_thread(&level);
-        if (c->rank == 0) {
-            GO(ok, go_listen(c->together, network, where, sizeof where));
-            if (ok)
-                where[0] = 0;
-        }
-        if (!P_Bcast(where, sizeof where, mpi.type_byte, 0, c->inner) && *where)
-            GO(id, go_join(c->rank, c->size, where, network, level == 3 || level > 2048, progress, another_failed, c));
+    if (all_can(c, reserved && requests && !wrong && !__atomic_load_n(&gave_up, __ATOMIC_RELAXED), wrong, without_go()) && (c->stage == MADE || make(c))) {
+        int id = join_all(c, 0, progress, c, requests, without_go());
         if (id == GO_FAILED)
             __atomic_store_n(&gave_up, 1, __ATOMIC_RELAXED);
-        if (all_joined(c, id, requests)) {
+        if (id >= 0) {
             c->go = id;
             pthread_mutex_lock(&go_lock);
             c->next = joined;
             joined = c;
             pthread_mutex_unlock(&go_lock);
-        } else if (id >= 0) {
-            GO(ok, go_close(id));
         }
     }
     if (reserved && c->go < 0)

@@ -17,19 +17,22 @@ struct constants {
     const char *names[10]; /* of the variables whose addresses are these handles, in this order, or NULL */
     void *in_place, *status_ignore;
     int any_source, combiner_named;
-    int err_count, err_other, err_no_mem;
+    int err_count, err_other, err_no_mem, err_op, err_arg, err_truncate;
 };
+
+/* Error classes that have the same numbers everywhere. */
+enum { ERR_BUFFER = 1, ERR_TYPE = 3, ERR_COMM = 5 };
 
 /* The constants of MPICH, which several MPIs share. */
 #define MPICH_CONSTANTS \
     sizeof(int), 0x44000000, 0x44000001, 0x04000000, 0x0c000000, 0x18000000, 0x4c00010d, 0x4c000405, 0x58000002, 0x54000001, 0x2c000000, \
-    {NULL}, (void *)-1, (void *)1, -2, 1, 2, 15, 34
+    {NULL}, (void *)-1, (void *)1, -2, 1, 2, 15, 34, 9, 12, 14
 
 static const struct constants known[] = {
     {"Open MPI", "openmpi", sizeof(void *), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
      {"ompi_mpi_comm_world", "ompi_mpi_comm_self", "ompi_mpi_comm_null", "ompi_mpi_datatype_null", "ompi_mpi_op_null",
       "ompi_mpi_byte", "ompi_mpi_int", "ompi_mpi_op_min", "ompi_mpi_errors_return", "ompi_request_null"},
-     (void *)1, NULL, -1, 0, 2, 16, 39},
+     (void *)1, NULL, -1, 0, 2, 16, 39, 10, 13, 15},
     {"MPICH", "mpich", MPICH_CONSTANTS},
     {"Intel(R) MPI", "intelmpi", MPICH_CONSTANTS},
     {"MVAPICH", "mvapich", MPICH_CONSTANTS},
@@ -40,13 +43,14 @@ static const struct constants known[] = {
  */
 static const struct constants standard = {
     "", "abi", sizeof(void *), 0x101, 0x102, 0x100, 0x200, 0x20, 0x247, 0x209, 0x22, 0x143, 0x180,
-    {NULL}, (void *)1, NULL, -1, 101, 2, 16, 39,
+    {NULL}, (void *)1, NULL, -1, 101, 2, 16, 39, 10, 13, 15,
 };
 
 static struct constants mpi;
 
 /* Functions of MPI, by their names without PMPI_. */
 #define FUNCTIONS(F) \
+    F(Abort, (handle, int)) \
     F(Allgather, (const void *, int, handle, void *, int, handle, handle)) \
     F(Allreduce, (const void *, void *, int, handle, handle, handle)) \
     F(Allgatherv, (const void *, int, handle, void *, const int *, const int *, handle, handle)) \
@@ -57,6 +61,7 @@ static struct constants mpi;
     F(Cancel, (void *)) \
     F(Comm_call_errhandler, (handle, int)) \
     F(Comm_create_keyval, (void *, void *, int *, void *)) \
+    F(Comm_delete_attr, (handle, int)) \
     F(Comm_free, (void *)) \
     F(Comm_get_attr, (handle, int, void *, int *)) \
     F(Comm_get_errhandler, (handle, void *)) \
@@ -67,16 +72,19 @@ static struct constants mpi;
     F(Comm_split, (handle, int, int, void *)) \
     F(Comm_test_inter, (handle, int *)) \
     F(Errhandler_free, (void *)) \
+    F(Finalized, (int *)) \
     F(Exscan, (const void *, void *, int, handle, handle, handle)) \
     F(Gather, (const void *, int, handle, void *, int, handle, int, handle)) \
     F(Gatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle)) \
     F(Grequest_complete, (handle)) \
     F(Grequest_start, (void *, void *, void *, void *, void *)) \
     F(Ibarrier, (handle, void *)) \
+    F(Initialized, (int *)) \
     F(Iprobe, (int, int, handle, int *, void *)) \
     F(Irecv, (void *, int, handle, int, int, handle, void *)) \
     F(Isend, (const void *, int, handle, int, int, handle, void *)) \
     F(Op_commutative, (handle, int *)) \
+    F(Op_create, (void *, int, void *)) \
     F(Pack, (const void *, int, handle, void *, int, int *, handle)) \
     F(Query_thread, (int *)) \
     F(Recv, (void *, int, handle, int, int, handle, void *)) \

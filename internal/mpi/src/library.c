@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -42,8 +43,10 @@
 #include "requests.h"
 #include "attributes.h"
 #include "arguments.h"
+#include "ordered.h"
 #include "wrappers.h"
 #include "tune.h"
 #include "nonblocking.h"
 #include "profile.h"
+#include "rootless.h"
 #include "fortran.h"

@@ -181,6 +181,8 @@ MPI(Ireduce)(const void *in, void *out, int count, handle type, handle op, int r
     struct entry *e;
     struct layout l;
     int kernel;
+    if (is_exact(whole(op)))
+        return not_exact("MPI_Ireduce", comm);
     if (!(e = choose_nonblocking_fold(REDUCE, c, &from, out, count, count, whole(type), whole(op), root, &kernel, &l)))
         PASS(Ireduce, (const void *, void *, int, handle, handle, int, handle, void *), (in, out, count, type, op, root, comm, request));
     return failed(comm, start_fold(c, e, from, out, count, NULL, 1, kernel, root, count, &l, request));
@@ -194,6 +196,8 @@ MPI(Ireduce)(const void *in, void *out, int count, handle type, handle op, int r
         struct entry *e = NULL; \
         struct layout l; \
         int kernel; \
+        if (is_exact(whole(op))) \
+            return not_exact("MPI_" #name, comm); \
         if (!c || !(e = choose_nonblocking_fold(operation, c, &from, out, count, (long long)count * inputs, whole(type), whole(op), 0, &kernel, &l))) \
             PASS(name, (const void *, void *, int, handle, handle, handle, void *), (in, out, count, type, op, comm, request)); \
         return failed(comm, start_fold(c, e, from, out, count, NULL, inputs, kernel, 0, (long long)count * inputs, &l, request)); \
@@ -211,6 +215,8 @@ MPI(Ireduce_scatter)(const void *in, void *out, const int *counts, handle type, 
     struct layout l;
     long long all = c && counts ? sum_of(counts, c->size) : 0;
     int kernel;
+    if (is_exact(whole(op)))
+        return not_exact("MPI_Ireduce_scatter", comm);
     if (!c || !counts || !(e = choose_nonblocking_fold(REDUCE_SCATTER, c, &from, out, counts[c->rank], all, whole(type), whole(op), 0, &kernel, &l)))
         PASS(Ireduce_scatter, (const void *, void *, const int *, handle, handle, handle, void *), (in, out, counts, type, op, comm, request));
     return failed(comm, start_fold(c, e, from, out, 0, counts, c->size, kernel, 0, all, &l, request));

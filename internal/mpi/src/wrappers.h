@@ -53,13 +53,18 @@ MPI(Reduce)(const void *in, void *out, int count, handle type, handle op, int ro
     struct entry *e;
     struct layout l;
     int commutes;
+    if (is_exact(whole(op)))
+        return failed(comm, fold_by_rows("MPI_Reduce", in, out, count, whole(type), whole(op), root, whole(comm)));
     if (!(e = choose_fold(REDUCE, c, &from, out, count, count, whole(type), whole(op), root, &commutes, &l)))
         PASS(Reduce, (const void *, void *, int, handle, handle, int, handle), (in, out, count, type, op, root, comm));
     return failed(comm, fold(c, e, from, out, count, NULL, 1, whole(type), whole(op), commutes, root, &l));
 }
 
-/* Allreduce, Scan and Exscan differ in their schedules only. */
-#define FOLD(name, operation) \
+/*
+ * Allreduce, Scan and Exscan differ in their schedules, and in what they do if they are to sum
+ * exactly.
+ */
+#define FOLD(name, operation, exactly) \
     MPI(name)(const void *in, void *out, int count, handle type, handle op, handle comm) \
     { \
         const struct communicator *c = enter(operation, whole(comm)); \
@@ -67,13 +72,15 @@ MPI(Reduce)(const void *in, void *out, int count, handle type, handle op, int ro
         struct entry *e; \
         struct layout l; \
         int commutes; \
+        if (is_exact(whole(op))) \
+            return exactly; \
         if (!(e = choose_fold(operation, c, &from, out, count, count, whole(type), whole(op), 0, &commutes, &l))) \
             PASS(name, (const void *, void *, int, handle, handle, handle), (in, out, count, type, op, comm)); \
         return failed(comm, fold(c, e, from, out, count, NULL, 1, whole(type), whole(op), commutes, 0, &l)); \
     }
-FOLD(Allreduce, ALLREDUCE)
-FOLD(Scan, SCAN)
-FOLD(Exscan, EXSCAN)
+FOLD(Allreduce, ALLREDUCE, failed(comm, fold_by_rows("MPI_Allreduce", in, out, count, whole(type), whole(op), -1, whole(comm))))
+FOLD(Scan, SCAN, not_exact("MPI_Scan", comm))
+FOLD(Exscan, EXSCAN, not_exact("MPI_Exscan", comm))
 
 MPI(Reduce_scatter_block)(const void *in, void *out, int count, handle type, handle op, handle comm)
 {
@@ -82,6 +89,8 @@ MPI(Reduce_scatter_block)(const void *in, void *out, int count, handle type, han
     struct entry *e;
     struct layout l;
     int commutes;
+    if (is_exact(whole(op)))
+        return not_exact("MPI_Reduce_scatter_block", comm);
     if (!c || !(e = choose_fold(REDUCE_SCATTER, c, &from, out, count, (long long)count * c->size, whole(type), whole(op), 0, &commutes, &l)))
         PASS(Reduce_scatter_block, (const void *, void *, int, handle, handle, handle), (in, out, count, type, op, comm));
     return failed(comm, fold(c, e, from, out, count, NULL, c->size, whole(type), whole(op), commutes, 0, &l));
@@ -94,6 +103,8 @@ MPI(Reduce_scatter)(const void *in, void *out, const int *counts, handle type, h
     struct entry *e;
     struct layout l;
     int commutes;
+    if (is_exact(whole(op)))
+        return not_exact("MPI_Reduce_scatter", comm);
     if (!c || !counts || !(e = choose_fold(REDUCE_SCATTER, c, &from, out, counts[c->rank], sum_of(counts, c->size), whole(type), whole(op), 0, &commutes, &l)))
         PASS(Reduce_scatter, (const void *, void *, const int *, handle, handle, handle), (in, out, counts, type, op, comm));
     return failed(comm, fold(c, e, from, out, 0, counts, c->size, whole(type), whole(op), commutes, 0, &l));
