@@ -335,6 +335,7 @@ func TestTuneAtTheEnd(t *testing.T) {
 var operationNames = map[Operation]string{
 	Barrier: "barrier", Bcast: "bcast", Reduce: "reduce", Allreduce: "allreduce", ReduceScatter: "reduce-scatter", Scan: "scan",
 	Exscan: "exscan", Allgather: "allgather", Gather: "gather", Scatter: "scatter", Alltoall: "alltoall",
+	AllgatherV: "allgatherv", GatherV: "gatherv", ScatterV: "scatterv", AlltoallV: "alltoallv",
 }
 
 func TestFortran(t *testing.T) {

@@ -57,16 +57,22 @@ static int ask_mpi(const struct question *q)
     }
 }
 
-/* Reports whether MPI refuses. */
-static int refuses(const struct question *q)
+/* Makes that communicator once. The caller holds its lock. */
+static void make_alone(void)
 {
     static int tried;
-    int err;
-    pthread_mutex_lock(&alone_lock); /* one operation at a time on a communicator */
-    inside++;
     if (!tried && split(mpi.comm_self, 0, &alone))
         alone = 0;
     tried = 1;
+}
+
+/* Reports whether MPI refuses. */
+static int refuses(const struct question *q)
+{
+    int err;
+    pthread_mutex_lock(&alone_lock); /* one operation at a time on a communicator */
+    inside++;
+    make_alone();
     err = alone && ask_mpi(q);
     inside--;
     pthread_mutex_unlock(&alone_lock);

@@ -288,11 +288,11 @@ static struct communicator *enter(enum operation op, handle comm)
 }
 
 /*
- * The communicator of a nonblocking operation. It must have joined the engine go, because the
+ * The communicator of a form of a nonblocking or persistent operation. It must have joined the engine go, because the
  * engine c makes progress only in its own calls. No attribute is created here, because a rank that
  * begins such an operation does not wait for others.
  */
-static struct communicator *enter_nonblocking(enum operation op, handle comm)
+static struct communicator *enter_nonblocking(int form, handle comm)
 {
     struct communicator *c = NULL;
     enum reason why = ONLY_GO;
@@ -312,6 +312,6 @@ static struct communicator *enter_nonblocking(enum operation op, handle comm)
             return c;
         why = c && is_passed(c) ? (enum reason)(c - passed) : NOT_JOINED;
     }
-    note_passed(NONBLOCKING + op, why);
+    note_passed(form, why);
     return NULL;
 }

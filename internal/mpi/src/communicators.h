@@ -15,11 +15,11 @@ enum stage {
 };
 
 /* Why the library leaves operations to MPI. */
-enum reason { ONE_RANK, INTER, FEW, TOO_MANY, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, ONLY_GO, NOT_JOINED, NO_KERNEL, INVALID, OTHER, REASONS };
+enum reason { ONE_RANK, INTER, FEW, TOO_MANY, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, ONLY_GO, NOT_JOINED, NO_KERNEL, PACKED, INVALID, OTHER, REASONS };
 static const char *const reason_texts[REASONS] = {
     "of one rank", "between two groups", "on a communicator with few operations before", "on a communicator for which there is no place", "without tables",
     "left to MPI by rules", "folded in another order", "too long", "that only engine go begins", "on a communicator that is not in engine go",
-    "with elements or an operation that engine go does not fold", "with arguments that are not valid",
+    "with elements or an operation that engine go does not fold", "with blocks that would have to be packed or copied", "with arguments that are not valid",
     "of a kind or with arguments that are always left to MPI",
 };
 
@@ -106,7 +106,7 @@ static void note_passed(int form, enum reason why)
 /* The name of a form of an operation. */
 static const char *form_name(int form, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s", form < NONBLOCKING ? "" : "i", operation_names[form % NONBLOCKING]);
+    snprintf(text, size, "%s%s", form < NONBLOCKING ? "" : form < PERSISTENT ? "i" : "persistent ", operation_names[form % NONBLOCKING]);
     return text;
 }
 

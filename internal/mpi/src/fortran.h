@@ -321,3 +321,37 @@ FORTRAN_WAIT_SOME(waitsome, WAITSOME, testsome, TESTSOME, (int *n, int *q, int *
     WAIT_NAMES(lower, UPPER, arguments)
 FORTRAN_BEGIN(init, INIT, (int *err), (err))
 FORTRAN_BEGIN(init_thread, INIT_THREAD, (int *required, int *provided, int *err), (required, provided, err))
+
+/*
+ * Functions that start or free persistent requests. Those of module mpi_f08 of MPICH call PMPI_
+ * functions, but the ones that prepare operations call functions in C, which the library has.
+ */
+static int any_persistent(int n, const int *q)
+{
+    int i;
+    for (i = 0; mpi.handle_size == sizeof(int) && i < n; i++)
+        if (find_persistent((handle)(unsigned)q[i]))
+            return 1;
+    return 0;
+}
+
+#define START_FORM(modern, prefix, lower, UPPER, arguments, values, n, call) \
+    static void prefix##lower arguments \
+    { \
+        static void(*next) arguments; \
+        NEED_ERR(err); \
+        if (any_persistent(n, q)) { \
+            *err = call; \
+            return; \
+        } \
+        if (!next) \
+            next = (void(*) arguments)next_wait(modern, #lower, #UPPER); \
+        next values; \
+    }
+#define FORTRAN_START(lower, UPPER, arguments, values, n, call) \
+    START_FORM(0, fortran_, lower, UPPER, arguments, values, n, call) \
+    START_FORM(1, modern_, lower, UPPER, arguments, values, n, call) \
+    WAIT_NAMES(lower, UPPER, arguments)
+FORTRAN_START(start, START, (int *q, int *err), (q, err), 1, MPI_Start(q))
+FORTRAN_START(startall, STARTALL, (int *n, int *q, int *err), (n, q, err), *n, MPI_Startall(*n, q))
+FORTRAN_START(request_free, REQUEST_FREE, (int *q, int *err), (q, err), 1, MPI_Request_free(q))

@@ -43,6 +43,9 @@ struct sg_go_note {
     F(bcast, (int, void *, size_t, int)) \
     F(run, (int, struct sg_go_call *)) \
     F(start, (int, struct sg_go_call *, struct sg_go_note *, uintptr_t *)) \
+    F(prepare, (int, struct sg_go_call *)) \
+    F(start_prepared, (int, int, struct sg_go_note *, uintptr_t *)) \
+    F(drop_prepared, (int, int)) \
     F(wait, (int, uint64_t)) \
     F(test, (int, uint64_t)) \
     F(close, (int)) \

@@ -88,14 +88,17 @@ static struct constants mpi;
     F(Pack, (const void *, int, handle, void *, int, int *, handle)) \
     F(Query_thread, (int *)) \
     F(Recv, (void *, int, handle, int, int, handle, void *)) \
+    F(Recv_init, (void *, int, handle, int, int, handle, void *)) \
     F(Reduce, (const void *, void *, int, handle, handle, int, handle)) \
     F(Reduce_local, (const void *, void *, int, handle, handle)) \
     F(Reduce_scatter_block, (const void *, void *, int, handle, handle, handle)) \
     F(Scan, (const void *, void *, int, handle, handle, handle)) \
     F(Scatter, (const void *, int, handle, void *, int, handle, int, handle)) \
+    F(Request_free, (void *)) \
     F(Scatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle)) \
     F(Send, (const void *, int, handle, int, int, handle)) \
     F(Sendrecv, (const void *, int, handle, int, int, void *, int, handle, int, int, handle, void *)) \
+    F(Start, (void *)) \
     F(Status_set_cancelled, (void *, int)) \
     F(Status_set_elements, (void *, handle, int)) \
     F(Test, (void *, int *, void *)) \
@@ -198,11 +201,18 @@ static const char *resolve(void)
     return NULL;
 }
 
+/* The MPI is older than a function. */
+static int lacks(const char *name)
+{
+    fprintf(stderr, "schedgen: this MPI has no %s\n", name);
+    return mpi.err_other;
+}
+
 /* Leaves a call to the next function of its name, which may be MPI's or a profiler's. */
 #define PASS(name, arguments, values) \
     do { \
         static int (*next) arguments; \
         if (!next) \
             next = (int(*) arguments)symbol("MPI_" #name); \
-        return next values; \
+        return next ? next values : lacks("MPI_" #name); \
     } while (0)

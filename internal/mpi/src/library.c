@@ -46,6 +46,7 @@
 #include "ordered.h"
 #include "wrappers.h"
 #include "tune.h"
+#include "persistent.h"
 #include "nonblocking.h"
 #include "profile.h"
 #include "rootless.h"

@@ -2,11 +2,11 @@
  * Nonblocking collective operations in the engine go; see requests.h. Whether the library performs
  * one depends on facts that all ranks know. Whether blocks are packed is each rank's own decision.
  */
-static struct entry *choose_nonblocking(enum operation op, long long all)
+static struct entry *choose_nonblocking(int form, long long all)
 {
     if (all <= INT_MAX)
-        return &go_entries[NONBLOCKING + op];
-    note_passed(NONBLOCKING + op, TOO_LONG);
+        return &go_entries[form];
+    note_passed(form, TOO_LONG);
     return NULL;
 }
 
@@ -31,9 +31,11 @@ static int unpack_at_end(struct pending *p, const char *from, int size, void *to
     return keep_type(p, type);
 }
 
-/* Starts an operation, or frees its data if there was an error. */
+/* Starts an operation, or prepares a persistent one. Frees its data if there was an error. */
 static int start_or_free(struct pending *p, const struct communicator *c, struct entry *e, struct sg_go_call *go, long long bytes, void *request, int err)
 {
+    if (e >= &go_entries[PERSISTENT])
+        return prepare_or_free(p, c, e, go, bytes, request, err);
     if (!err)
         return start_go(p, c, e, go, bytes, request);
     if (p) {
@@ -92,7 +94,7 @@ static int start_line(const struct communicator *c, struct entry *e, const struc
     int err, second;
     if (!p)
         return SG_NO_MEMORY;
-    p->stays = in_place && e == &go_entries[NONBLOCKING + SCATTERV];
+    p->stays = in_place && (e - go_entries) % NONBLOCKING == SCATTERV;
     err = line_up(c, &p->line, out, 0, p->stays);
     second = line_up(c, &from, in, 1, is_twice(in, out));
     if (!err)
@@ -114,7 +116,7 @@ static int start_line(const struct communicator *c, struct entry *e, const struc
 static int start_fold(const struct communicator *c, struct entry *e, const void *in, void *out, int count, const int *counts, int inputs, int kernel,
                       int root, long long all, const struct layout *l, void *request)
 {
-    enum operation op = (enum operation)(e - go_entries - NONBLOCKING);
+    enum operation op = (enum operation)((e - go_entries) % NONBLOCKING);
     int has = (op != REDUCE || c->rank == root) && (op != EXSCAN || c->rank > 0);
     int own = !has ? 0 : counts ? counts[c->rank] : count, in_place = in == mpi.in_place;
     struct pending *p = calloc(1, sizeof *p);
@@ -136,7 +138,7 @@ static int start_fold(const struct communicator *c, struct entry *e, const void 
 
 MPI(Ibarrier)(handle comm, void *request)
 {
-    const struct communicator *c = enter_nonblocking(BARRIER, whole(comm));
+    const struct communicator *c = enter_nonblocking(NONBLOCKING + BARRIER, whole(comm));
     struct pending *p;
     struct sg_go_call go = {0};
     if (!c)
@@ -147,12 +149,12 @@ MPI(Ibarrier)(handle comm, void *request)
 
 MPI(Ibcast)(void *buffer, int count, handle type, int root, handle comm, void *request)
 {
-    const struct communicator *c = enter_nonblocking(BCAST, whole(comm));
+    const struct communicator *c = enter_nonblocking(NONBLOCKING + BCAST, whole(comm));
     struct entry *e = NULL;
     struct layout l;
     type = whole(type);
     if (c && takes_message(NONBLOCKING + BCAST, c, buffer, count, type, root, &l))
-        e = choose_nonblocking(BCAST, (long long)count * l.size);
+        e = choose_nonblocking(NONBLOCKING + BCAST, (long long)count * l.size);
     if (!e)
         PASS(Ibcast, (void *, int, handle, int, handle, void *), (buffer, count, type, root, comm, request));
     return failed(comm, start_broadcast(c, e, buffer, count, type, root, &l, request));
@@ -162,28 +164,28 @@ MPI(Ibcast)(void *buffer, int count, handle type, int root, handle comm, void *r
  * The common part of operations that fold. all is the number of elements of a contribution, and own
  * that of this rank's result.
  */
-static struct entry *choose_nonblocking_fold(enum operation op, const struct communicator *c, const void **in, void *out, long long own, long long all,
+static struct entry *choose_nonblocking_fold(int form, const struct communicator *c, const void **in, void *out, long long own, long long all,
                                              handle type, handle op_handle, int root, int *kernel, struct layout *l)
 {
-    if (!c || !takes_fold(NONBLOCKING + op, c, in, out, own, all, type, op_handle, root, l))
+    if (!c || !takes_fold(form, c, in, out, own, all, type, op_handle, root, l))
         return NULL;
     if (!(*kernel = kernel_of(type, op_handle))) {
-        note_passed(NONBLOCKING + op, NO_KERNEL);
+        note_passed(form, NO_KERNEL);
         return NULL;
     }
-    return choose_nonblocking(op, all * l->size);
+    return choose_nonblocking(form, all * l->size);
 }
 
 MPI(Ireduce)(const void *in, void *out, int count, handle type, handle op, int root, handle comm, void *request)
 {
-    const struct communicator *c = enter_nonblocking(REDUCE, whole(comm));
+    const struct communicator *c = enter_nonblocking(NONBLOCKING + REDUCE, whole(comm));
     const void *from = in;
     struct entry *e;
     struct layout l;
     int kernel;
     if (is_exact(whole(op)))
         return not_exact("MPI_Ireduce", comm);
-    if (!(e = choose_nonblocking_fold(REDUCE, c, &from, out, count, count, whole(type), whole(op), root, &kernel, &l)))
+    if (!(e = choose_nonblocking_fold(NONBLOCKING + REDUCE, c, &from, out, count, count, whole(type), whole(op), root, &kernel, &l)))
         PASS(Ireduce, (const void *, void *, int, handle, handle, int, handle, void *), (in, out, count, type, op, root, comm, request));
     return failed(comm, start_fold(c, e, from, out, count, NULL, 1, kernel, root, count, &l, request));
 }
@@ -191,14 +193,14 @@ MPI(Ireduce)(const void *in, void *out, int count, handle type, handle op, int r
 #define START_FOLD(name, operation, inputs) \
     MPI(name)(const void *in, void *out, int count, handle type, handle op, handle comm, void *request) \
     { \
-        const struct communicator *c = enter_nonblocking(operation, whole(comm)); \
+        const struct communicator *c = enter_nonblocking(NONBLOCKING + operation, whole(comm)); \
         const void *from = in; \
         struct entry *e = NULL; \
         struct layout l; \
         int kernel; \
         if (is_exact(whole(op))) \
             return not_exact("MPI_" #name, comm); \
-        if (!c || !(e = choose_nonblocking_fold(operation, c, &from, out, count, (long long)count * inputs, whole(type), whole(op), 0, &kernel, &l))) \
+        if (!c || !(e = choose_nonblocking_fold(NONBLOCKING + operation, c, &from, out, count, (long long)count * inputs, whole(type), whole(op), 0, &kernel, &l))) \
             PASS(name, (const void *, void *, int, handle, handle, handle, void *), (in, out, count, type, op, comm, request)); \
         return failed(comm, start_fold(c, e, from, out, count, NULL, inputs, kernel, 0, (long long)count * inputs, &l, request)); \
     }
@@ -209,7 +211,7 @@ START_FOLD(Ireduce_scatter_block, REDUCE_SCATTER, c->size)
 
 MPI(Ireduce_scatter)(const void *in, void *out, const int *counts, handle type, handle op, handle comm, void *request)
 {
-    const struct communicator *c = enter_nonblocking(REDUCE_SCATTER, whole(comm));
+    const struct communicator *c = enter_nonblocking(NONBLOCKING + REDUCE_SCATTER, whole(comm));
     const void *from = in;
     struct entry *e;
     struct layout l;
@@ -217,24 +219,24 @@ MPI(Ireduce_scatter)(const void *in, void *out, const int *counts, handle type, 
     int kernel;
     if (is_exact(whole(op)))
         return not_exact("MPI_Ireduce_scatter", comm);
-    if (!c || !counts || !(e = choose_nonblocking_fold(REDUCE_SCATTER, c, &from, out, counts[c->rank], all, whole(type), whole(op), 0, &kernel, &l)))
+    if (!c || !counts || !(e = choose_nonblocking_fold(NONBLOCKING + REDUCE_SCATTER, c, &from, out, counts[c->rank], all, whole(type), whole(op), 0, &kernel, &l)))
         PASS(Ireduce_scatter, (const void *, void *, const int *, handle, handle, handle, void *), (in, out, counts, type, op, comm, request));
     return failed(comm, start_fold(c, e, from, out, 0, counts, c->size, kernel, 0, all, &l, request));
 }
 
-static struct entry *choose_nonblocking_move(enum operation op, const struct communicator *c, struct blocks *b, int root)
+static struct entry *choose_nonblocking_move(int form, const struct communicator *c, struct blocks *b, int root)
 {
-    return takes_move(NONBLOCKING + op, c, b, root) ? choose_nonblocking(op, (long long)b->bytes * c->size) : NULL;
+    return takes_move(form, c, b, root) ? choose_nonblocking(form, (long long)b->bytes * c->size) : NULL;
 }
 
 #define START_MOVE(name, operation, held, wanted, own_in, own_out) \
     MPI(name)(const void *in, int in_count, handle in_type, void *out, int out_count, handle out_type, handle comm, void *request) \
     { \
-        const struct communicator *c = enter_nonblocking(operation, whole(comm)); \
+        const struct communicator *c = enter_nonblocking(NONBLOCKING + operation, whole(comm)); \
         struct entry *e; \
         if (c) { \
             struct blocks b = {in, out, in_count, out_count, whole(in_type), whole(out_type), {0}, {0}, held, wanted, own_in, own_out, 0}; \
-            if ((e = choose_nonblocking_move(operation, c, &b, 0))) \
+            if ((e = choose_nonblocking_move(NONBLOCKING + operation, c, &b, 0))) \
                 return failed(comm, start_move(c, e, &b, 0, request)); \
         } \
         PASS(name, (const void *, int, handle, void *, int, handle, handle, void *), (in, in_count, in_type, out, out_count, out_type, comm, request)); \
@@ -245,11 +247,11 @@ START_MOVE(Ialltoall, ALLTOALL, c->size, c->size, c->rank, c->rank)
 #define START_ROOTED(name, operation, held, wanted, own_in, own_out) \
     MPI(name)(const void *in, int in_count, handle in_type, void *out, int out_count, handle out_type, int root, handle comm, void *request) \
     { \
-        const struct communicator *c = enter_nonblocking(operation, whole(comm)); \
+        const struct communicator *c = enter_nonblocking(NONBLOCKING + operation, whole(comm)); \
         struct entry *e; \
         if (c) { \
             struct blocks b = {in, out, in_count, out_count, whole(in_type), whole(out_type), {0}, {0}, held, wanted, own_in, own_out, 0}; \
-            if ((e = choose_nonblocking_move(operation, c, &b, root))) \
+            if ((e = choose_nonblocking_move(NONBLOCKING + operation, c, &b, root))) \
                 return failed(comm, start_move(c, e, &b, root, request)); \
         } \
         PASS(name, (const void *, int, handle, void *, int, handle, int, handle, void *), \
@@ -261,7 +263,7 @@ START_ROOTED(Iscatter, SCATTER, c->rank == root ? c->size : 0, 1, root, 0)
 MPI(Iallgatherv)(const void *in, int in_count, handle in_type, void *out, const int *counts, const int *displacements, handle out_type, handle comm,
                  void *request)
 {
-    const struct communicator *c = enter_nonblocking(ALLGATHERV, whole(comm));
+    const struct communicator *c = enter_nonblocking(NONBLOCKING + ALLGATHERV, whole(comm));
     struct side from = {in, in_count, NULL, NULL, whole(in_type)}, to = {out, 0, counts, displacements, whole(out_type)};
     struct entry *e = NULL;
     struct layout l;
@@ -269,7 +271,7 @@ MPI(Iallgatherv)(const void *in, int in_count, handle in_type, void *out, const 
     int in_place = in == mpi.in_place, twice = 0;
     if (c && takes_sides(NONBLOCKING + ALLGATHERV, c, in_place ? NULL : &from, &to, 0, &twice) && !layout_of(to.type, &l) &&
         (all = sum_of(counts, c->size) * l.size) > 0)
-        e = choose_nonblocking(ALLGATHERV, all);
+        e = choose_nonblocking(NONBLOCKING + ALLGATHERV, all);
     if (!e || ((in_place |= twice) && own_block(&from, &to, c->rank)))
         PASS(Iallgatherv, (const void *, int, handle, void *, const int *, const int *, handle, handle, void *),
              (in, in_count, in_type, out, counts, displacements, out_type, comm, request));
@@ -279,12 +281,12 @@ MPI(Iallgatherv)(const void *in, int in_count, handle in_type, void *out, const 
 MPI(Igatherv)(const void *in, int in_count, handle in_type, void *out, const int *counts, const int *displacements, handle out_type, int root, handle comm,
               void *request)
 {
-    const struct communicator *c = enter_nonblocking(GATHERV, whole(comm));
+    const struct communicator *c = enter_nonblocking(NONBLOCKING + GATHERV, whole(comm));
     const void *mine = in;
     struct entry *e = NULL;
     struct side from, to;
     if (c && takes_gatherv(NONBLOCKING + GATHERV, c, &mine, in_count, in_type, out, counts, displacements, out_type, root, &from, &to))
-        e = choose_nonblocking(GATHERV, 0);
+        e = choose_nonblocking(NONBLOCKING + GATHERV, 0);
     if (!e)
         PASS(Igatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle, void *),
              (in, in_count, in_type, out, counts, displacements, out_type, root, comm, request));
@@ -294,12 +296,12 @@ MPI(Igatherv)(const void *in, int in_count, handle in_type, void *out, const int
 MPI(Iscatterv)(const void *in, const int *counts, const int *displacements, handle in_type, void *out, int out_count, handle out_type, int root,
                handle comm, void *request)
 {
-    const struct communicator *c = enter_nonblocking(SCATTERV, whole(comm));
+    const struct communicator *c = enter_nonblocking(NONBLOCKING + SCATTERV, whole(comm));
     void *mine = out;
     struct entry *e = NULL;
     struct side from, to;
     if (c && takes_scatterv(NONBLOCKING + SCATTERV, c, in, counts, displacements, in_type, &mine, out_count, out_type, root, &from, &to))
-        e = choose_nonblocking(SCATTERV, 0);
+        e = choose_nonblocking(NONBLOCKING + SCATTERV, 0);
     if (!e)
         PASS(Iscatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle, void *),
              (in, counts, displacements, in_type, out, out_count, out_type, root, comm, request));
@@ -309,14 +311,194 @@ MPI(Iscatterv)(const void *in, const int *counts, const int *displacements, hand
 MPI(Ialltoallv)(const void *in, const int *in_counts, const int *in_displacements, handle in_type, void *out, const int *out_counts,
                 const int *out_displacements, handle out_type, handle comm, void *request)
 {
-    const struct communicator *c = enter_nonblocking(ALLTOALLV, whole(comm));
+    const struct communicator *c = enter_nonblocking(NONBLOCKING + ALLTOALLV, whole(comm));
     struct entry *e = NULL;
     struct side from = {in, 0, in_counts, in_displacements, whole(in_type)}, to = {out, 0, out_counts, out_displacements, whole(out_type)};
     int twice;
     if (c && in != mpi.in_place && takes_sides(NONBLOCKING + ALLTOALLV, c, &from, &to, 0, &twice))
-        e = choose_nonblocking(ALLTOALLV, 0);
+        e = choose_nonblocking(NONBLOCKING + ALLTOALLV, 0);
     if (!e)
         PASS(Ialltoallv, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle, void *),
              (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, request));
     return failed(comm, start_line(c, e, &from, &to, 0, 0, request));
+}
+
+/*
+ * The functions that prepare persistent operations; see persistent.h. Each begins like the
+ * nonblocking one. Then all ranks find out whether all can.
+ */
+#define AGREE(e) (all_say((e) != NULL, c->inner) ? (e) : NULL)
+
+MPI(Barrier_init)(handle comm, handle info, void *request)
+{
+    const struct communicator *c = enter_nonblocking(PERSISTENT + BARRIER, whole(comm));
+    struct sg_go_call go = {0};
+    int err;
+    if (c && (err = start_or_free(calloc(1, sizeof(struct pending)), c, &go_entries[PERSISTENT + BARRIER], &go, 0, request, 0)) != LEAVE)
+        return failed(comm, err);
+    PASS(Barrier_init, (handle, handle, void *), (comm, info, request));
+}
+
+MPI(Bcast_init)(void *buffer, int count, handle type, int root, handle comm, handle info, void *request)
+{
+    const struct communicator *c = enter_nonblocking(PERSISTENT + BCAST, whole(comm));
+    struct entry *e = NULL;
+    struct layout l;
+    int err;
+    if (c && takes_message(PERSISTENT + BCAST, c, buffer, count, whole(type), root, &l))
+        e = choose_nonblocking(PERSISTENT + BCAST, (long long)count * l.size);
+    if (c && (e = AGREE(e)) && (err = start_broadcast(c, e, buffer, count, whole(type), root, &l, request)) != LEAVE)
+        return failed(comm, err);
+    PASS(Bcast_init, (void *, int, handle, int, handle, handle, void *), (buffer, count, type, root, comm, info, request));
+}
+
+MPI(Reduce_init)(const void *in, void *out, int count, handle type, handle op, int root, handle comm, handle info, void *request)
+{
+    const struct communicator *c = enter_nonblocking(PERSISTENT + REDUCE, whole(comm));
+    const void *from = in;
+    struct entry *e;
+    struct layout l;
+    int kernel, err;
+    if (is_exact(whole(op)))
+        return not_exact("MPI_Reduce_init", comm);
+    e = choose_nonblocking_fold(PERSISTENT + REDUCE, c, &from, out, count, count, whole(type), whole(op), root, &kernel, &l);
+    if (c && (e = AGREE(e)) && (err = start_fold(c, e, from, out, count, NULL, 1, kernel, root, count, &l, request)) != LEAVE)
+        return failed(comm, err);
+    PASS(Reduce_init, (const void *, void *, int, handle, handle, int, handle, handle, void *), (in, out, count, type, op, root, comm, info, request));
+}
+
+#define PREPARE_FOLD(name, operation, inputs) \
+    MPI(name)(const void *in, void *out, int count, handle type, handle op, handle comm, handle info, void *request) \
+    { \
+        const struct communicator *c = enter_nonblocking(PERSISTENT + operation, whole(comm)); \
+        const void *from = in; \
+        if (is_exact(whole(op))) \
+            return not_exact("MPI_" #name, comm); \
+        if (c) { \
+            const long long all = (long long)count * inputs; \
+            struct layout l; \
+            int kernel, err; \
+            struct entry *e = choose_nonblocking_fold(PERSISTENT + operation, c, &from, out, count, all, whole(type), whole(op), 0, &kernel, &l); \
+            if ((e = AGREE(e)) && (err = start_fold(c, e, from, out, count, NULL, inputs, kernel, 0, all, &l, request)) != LEAVE) \
+                return failed(comm, err); \
+        } \
+        PASS(name, (const void *, void *, int, handle, handle, handle, handle, void *), (in, out, count, type, op, comm, info, request)); \
+    }
+PREPARE_FOLD(Allreduce_init, ALLREDUCE, 1)
+PREPARE_FOLD(Scan_init, SCAN, 1)
+PREPARE_FOLD(Exscan_init, EXSCAN, 1)
+PREPARE_FOLD(Reduce_scatter_block_init, REDUCE_SCATTER, c->size)
+
+MPI(Reduce_scatter_init)(const void *in, void *out, const int *counts, handle type, handle op, handle comm, handle info, void *request)
+{
+    const struct communicator *c = enter_nonblocking(PERSISTENT + REDUCE_SCATTER, whole(comm));
+    const void *from = in;
+    if (is_exact(whole(op)))
+        return not_exact("MPI_Reduce_scatter_init", comm);
+    if (c) {
+        const long long all = counts ? sum_of(counts, c->size) : 0;
+        struct entry *e = NULL;
+        struct layout l;
+        int kernel, err;
+        if (counts)
+            e = choose_nonblocking_fold(PERSISTENT + REDUCE_SCATTER, c, &from, out, counts[c->rank], all, whole(type), whole(op), 0, &kernel, &l);
+        if ((e = AGREE(e)) && (err = start_fold(c, e, from, out, 0, counts, c->size, kernel, 0, all, &l, request)) != LEAVE)
+            return failed(comm, err);
+    }
+    PASS(Reduce_scatter_init, (const void *, void *, const int *, handle, handle, handle, handle, void *), (in, out, counts, type, op, comm, info, request));
+}
+
+#define PREPARE_MOVE(name, operation, held, wanted, own_in, own_out, root, ROOT) \
+    { \
+        const struct communicator *c = enter_nonblocking(PERSISTENT + operation, whole(comm)); \
+        if (c) { \
+            struct blocks b = {in, out, in_count, out_count, whole(in_type), whole(out_type), {0}, {0}, held, wanted, own_in, own_out, 0}; \
+            struct entry *e = choose_nonblocking_move(PERSISTENT + operation, c, &b, root); \
+            int err; \
+            if ((e = AGREE(e)) && (err = start_move(c, e, &b, root, request)) != LEAVE) \
+                return failed(comm, err); \
+        } \
+        ROOT; \
+    }
+#define ARGUMENTS_PREPARE const void *in, int in_count, handle in_type, void *out, int out_count, handle out_type
+#define PASS_PREPARED(name) \
+    PASS(name, (const void *, int, handle, void *, int, handle, handle, handle, void *), \
+         (in, in_count, in_type, out, out_count, out_type, comm, info, request))
+#define PASS_ROOTED(name) \
+    PASS(name, (const void *, int, handle, void *, int, handle, int, handle, handle, void *), \
+         (in, in_count, in_type, out, out_count, out_type, root, comm, info, request))
+MPI(Allgather_init)(ARGUMENTS_PREPARE, handle comm, handle info, void *request)
+PREPARE_MOVE(Allgather_init, ALLGATHER, 1, c->size, 0, c->rank, 0, PASS_PREPARED(Allgather_init))
+MPI(Alltoall_init)(ARGUMENTS_PREPARE, handle comm, handle info, void *request)
+PREPARE_MOVE(Alltoall_init, ALLTOALL, c->size, c->size, c->rank, c->rank, 0, PASS_PREPARED(Alltoall_init))
+MPI(Gather_init)(ARGUMENTS_PREPARE, int root, handle comm, handle info, void *request)
+PREPARE_MOVE(Gather_init, GATHER, 1, c->rank == root ? c->size : 0, 0, root, root, PASS_ROOTED(Gather_init))
+MPI(Scatter_init)(ARGUMENTS_PREPARE, int root, handle comm, handle info, void *request)
+PREPARE_MOVE(Scatter_init, SCATTER, c->rank == root ? c->size : 0, 1, root, 0, root, PASS_ROOTED(Scatter_init))
+
+MPI(Allgatherv_init)(const void *in, int in_count, handle in_type, void *out, const int *counts, const int *displacements, handle out_type, handle comm,
+                     handle info, void *request)
+{
+    const struct communicator *c = enter_nonblocking(PERSISTENT + ALLGATHERV, whole(comm));
+    struct side from = {in, in_count, NULL, NULL, whole(in_type)}, to = {out, 0, counts, displacements, whole(out_type)};
+    struct entry *e = NULL;
+    struct layout l;
+    long long all = 0;
+    int in_place = in == mpi.in_place, twice = 0, err;
+    if (c && takes_sides(PERSISTENT + ALLGATHERV, c, in_place ? NULL : &from, &to, 0, &twice) && !layout_of(to.type, &l) &&
+        (all = sum_of(counts, c->size) * l.size) > 0)
+        e = choose_nonblocking(PERSISTENT + ALLGATHERV, all);
+    if (e && (in_place |= twice) && own_block(&from, &to, c->rank))
+        e = NULL;
+    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, 0, in_place, request)) != LEAVE)
+        return failed(comm, err);
+    PASS(Allgatherv_init, (const void *, int, handle, void *, const int *, const int *, handle, handle, handle, void *),
+         (in, in_count, in_type, out, counts, displacements, out_type, comm, info, request));
+}
+
+MPI(Gatherv_init)(const void *in, int in_count, handle in_type, void *out, const int *counts, const int *displacements, handle out_type, int root,
+                  handle comm, handle info, void *request)
+{
+    const struct communicator *c = enter_nonblocking(PERSISTENT + GATHERV, whole(comm));
+    const void *mine = in;
+    struct entry *e = NULL;
+    struct side from, to;
+    int err;
+    if (c && takes_gatherv(PERSISTENT + GATHERV, c, &mine, in_count, in_type, out, counts, displacements, out_type, root, &from, &to))
+        e = choose_nonblocking(PERSISTENT + GATHERV, 0);
+    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, root, mine == mpi.in_place, request)) != LEAVE)
+        return failed(comm, err);
+    PASS(Gatherv_init, (const void *, int, handle, void *, const int *, const int *, handle, int, handle, handle, void *),
+         (in, in_count, in_type, out, counts, displacements, out_type, root, comm, info, request));
+}
+
+MPI(Scatterv_init)(const void *in, const int *counts, const int *displacements, handle in_type, void *out, int out_count, handle out_type, int root,
+                   handle comm, handle info, void *request)
+{
+    const struct communicator *c = enter_nonblocking(PERSISTENT + SCATTERV, whole(comm));
+    void *mine = out;
+    struct entry *e = NULL;
+    struct side from, to;
+    int err;
+    if (c && takes_scatterv(PERSISTENT + SCATTERV, c, in, counts, displacements, in_type, &mine, out_count, out_type, root, &from, &to))
+        e = choose_nonblocking(PERSISTENT + SCATTERV, 0);
+    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, root, mine == mpi.in_place, request)) != LEAVE)
+        return failed(comm, err);
+    PASS(Scatterv_init, (const void *, const int *, const int *, handle, void *, int, handle, int, handle, handle, void *),
+         (in, counts, displacements, in_type, out, out_count, out_type, root, comm, info, request));
+}
+
+MPI(Alltoallv_init)(const void *in, const int *in_counts, const int *in_displacements, handle in_type, void *out, const int *out_counts,
+                    const int *out_displacements, handle out_type, handle comm, handle info, void *request)
+{
+    const struct communicator *c = enter_nonblocking(PERSISTENT + ALLTOALLV, whole(comm));
+    struct entry *e = NULL;
+    struct side from = {in, 0, in_counts, in_displacements, whole(in_type)}, to = {out, 0, out_counts, out_displacements, whole(out_type)};
+    int twice, err;
+    if (c && in != mpi.in_place && takes_sides(PERSISTENT + ALLTOALLV, c, &from, &to, 0, &twice))
+        e = choose_nonblocking(PERSISTENT + ALLTOALLV, 0);
+    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, 0, 0, request)) != LEAVE)
+        return failed(comm, err);
+    PASS(Alltoallv_init, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle, handle, void *),
+         (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, info, request));
 }

@@ -59,7 +59,7 @@ static int begin_operation(unsigned long long *begin)
     return 1;
 }
 
-/* Adds an operation to the report and to the profile. length is that of the profile. */
+/* Adds an operation to the report and to the profile. length is that of the profile; -1: it has none. */
 static void end_operation(int form, unsigned long long time, long long length)
 {
     time -= current.setup;
@@ -67,7 +67,7 @@ static void end_operation(int form, unsigned long long time, long long length)
     if (!current.taker)
         note_passed(form, OTHER);
     add_to(current.taker, 1, current.bytes < 0 ? length : current.bytes, time);
-    if (profile_file)
+    if (profile_file && length >= 0)
         profile_add(form, length, time);
 }
 
@@ -234,6 +234,9 @@ PROFILE(Alltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_s
     PROFILE(name, operation, bytes, arguments, values)
 #define STARTED(name, operation, bytes, arguments, values) PROFILE(name, NONBLOCKING + operation, bytes, arguments, values)
 
+/* Functions that prepare an operation are in the report only. */
+#define PREPARED(name, operation, arguments, values) PROFILE(name, PERSISTENT + operation, -1, arguments, values)
+
 PASSED(Alltoallw, ALLTOALLW, 0,
        (const void *in, const int *n, const int *d, const void *t, void *out, const int *m, const int *e, const void *s, handle comm),
        (in, n, d, t, out, m, e, s, comm))
@@ -267,6 +270,36 @@ STARTED(Iscatterv, SCATTERV, out == mpi.in_place ? 0 : profiled_bytes(m, s),
 STARTED(Ialltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_sum(n, comm), t),
         (const void *in, const int *n, const int *d, handle t, void *out, const int *m, const int *e, handle s, handle comm, void *q),
         (in, n, d, t, out, m, e, s, comm, q))
+
+PREPARED(Barrier_init, BARRIER, (handle comm, handle info, void *q), (comm, info, q))
+PREPARED(Bcast_init, BCAST, (void *b, int n, handle t, int root, handle comm, handle info, void *q), (b, n, t, root, comm, info, q))
+PREPARED(Reduce_init, REDUCE, (const void *in, void *out, int n, handle t, handle op, int root, handle comm, handle info, void *q),
+         (in, out, n, t, op, root, comm, info, q))
+#define ARGUMENTS_FOLD_INIT (const void *in, void *out, int n, handle t, handle op, handle comm, handle info, void *q)
+PREPARED(Allreduce_init, ALLREDUCE, ARGUMENTS_FOLD_INIT, (in, out, n, t, op, comm, info, q))
+PREPARED(Scan_init, SCAN, ARGUMENTS_FOLD_INIT, (in, out, n, t, op, comm, info, q))
+PREPARED(Exscan_init, EXSCAN, ARGUMENTS_FOLD_INIT, (in, out, n, t, op, comm, info, q))
+PREPARED(Reduce_scatter_block_init, REDUCE_SCATTER, ARGUMENTS_FOLD_INIT, (in, out, n, t, op, comm, info, q))
+PREPARED(Reduce_scatter_init, REDUCE_SCATTER, (const void *in, void *out, const int *n, handle t, handle op, handle comm, handle info, void *q),
+         (in, out, n, t, op, comm, info, q))
+#define ARGUMENTS_MOVE_INIT (const void *in, int n, handle t, void *out, int m, handle s, handle comm, handle info, void *q)
+PREPARED(Allgather_init, ALLGATHER, ARGUMENTS_MOVE_INIT, (in, n, t, out, m, s, comm, info, q))
+PREPARED(Alltoall_init, ALLTOALL, ARGUMENTS_MOVE_INIT, (in, n, t, out, m, s, comm, info, q))
+#define ARGUMENTS_ROOTED_INIT (const void *in, int n, handle t, void *out, int m, handle s, int root, handle comm, handle info, void *q)
+PREPARED(Gather_init, GATHER, ARGUMENTS_ROOTED_INIT, (in, n, t, out, m, s, root, comm, info, q))
+PREPARED(Scatter_init, SCATTER, ARGUMENTS_ROOTED_INIT, (in, n, t, out, m, s, root, comm, info, q))
+PREPARED(Allgatherv_init, ALLGATHERV,
+         (const void *in, int n, handle t, void *out, const int *m, const int *d, handle s, handle comm, handle info, void *q),
+         (in, n, t, out, m, d, s, comm, info, q))
+PREPARED(Gatherv_init, GATHERV,
+         (const void *in, int n, handle t, void *out, const int *m, const int *d, handle s, int root, handle comm, handle info, void *q),
+         (in, n, t, out, m, d, s, root, comm, info, q))
+PREPARED(Scatterv_init, SCATTERV,
+         (const void *in, const int *n, const int *d, handle t, void *out, int m, handle s, int root, handle comm, handle info, void *q),
+         (in, n, d, t, out, m, s, root, comm, info, q))
+PREPARED(Alltoallv_init, ALLTOALLV,
+         (const void *in, const int *n, const int *d, handle t, void *out, const int *m, const int *e, handle s, handle comm, handle info, void *q),
+         (in, n, d, t, out, m, e, s, comm, info, q))
 
 /*
  * Runs at the end of MPI_Init. With engine go, MPI_COMM_WORLD joins it then, because a nonblocking

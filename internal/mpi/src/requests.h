@@ -17,8 +17,17 @@ struct pending {
     struct side side;       /* destination of these blocks, with type */
     int stays;              /* the blocks are not copied */
     struct pending *next;   /* with the same hash */
-    int users;              /* MPI, until it frees the request, and the library, while it is in a bucket */
+    int users;              /* MPI, or the program, until it frees the request, and the library, while it is in a bucket */
+    /* of a persistent operation, see persistent.h: */
+    int prepared;           /* 1 + its number in the engine */
+    int tag;                /* of the message that completes its request */
+    struct entry *entry;
+    long long bytes;
+    struct pending *sibling; /* in the list of persistent operations */
 };
+
+static void complete_persistent(struct pending *p);
+static void free_persistent(struct pending *p);
 
 enum { BUCKETS = 1024 };
 static struct pending *buckets[BUCKETS]; /* operations that MPI does not know to be complete */
@@ -39,7 +48,11 @@ static int query_pending(void *extra, void *status)
 static int free_pending(void *extra)
 {
     struct pending *p = extra;
-    if (__atomic_sub_fetch(&p->users, 1, __ATOMIC_ACQ_REL) == 0)
+    if (__atomic_sub_fetch(&p->users, 1, __ATOMIC_ACQ_REL))
+        return 0;
+    if (p->prepared)
+        free_persistent(p);
+    else
         free(p);
     return 0;
 }
@@ -75,8 +88,12 @@ static void complete(struct pending *p)
         p->note.err = -1;
     if (p->line.memory && !p->stays && !p->note.err && put_back(mpi.comm_self, &p->line, &p->side))
         p->note.err = -1;
-    release_pending(p);
-    P_Grequest_complete(p->request);
+    if (p->prepared) {
+        complete_persistent(p);
+    } else {
+        release_pending(p);
+        P_Grequest_complete(p->request);
+    }
     pthread_mutex_lock(&pending_lock);
     for (at = bucket(p->request); *at != p; at = &(*at)->next)
         ;
@@ -102,16 +119,33 @@ static void complete_ended(void)
     inside--;
 }
 
+/* Records an operation that is about to start. */
+static void note_start(struct pending *p)
+{
+    struct pending **at;
+    pthread_mutex_lock(&pending_lock);
+    at = bucket(p->request);
+    p->next = *at;
+    *at = p;
+    pthread_mutex_unlock(&pending_lock);
+    __atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
+}
+
+/* Returns a number that no other started operation has. */
+static uint64_t new_token(void)
+{
+    static uint64_t tokens;
+    return __atomic_add_fetch(&tokens, 1, __ATOMIC_RELAXED);
+}
+
 /* Starts an operation in the engine go. p says what to do at its end. */
 static int start_go(struct pending *p, const struct communicator *c, struct entry *e, struct sg_go_call *call, long long bytes, void *request)
 {
-    static uint64_t tokens;
-    struct pending **at;
     int err;
     p->users = 2;
     p->go = c->go;
     taken_by(&e->taken, bytes);
-    p->note.token = __atomic_add_fetch(&tokens, 1, __ATOMIC_RELAXED);
+    p->note.token = new_token();
     if ((err = P_Grequest_start((void *)query_pending, (void *)free_pending, (void *)cancel_pending, p, request))) {
         release_pending(p);
         free(p);
@@ -119,12 +153,7 @@ static int start_go(struct pending *p, const struct communicator *c, struct entr
     }
     p->request = read_handle(request);
     call->operation = (int)(e - go_entries) % NONBLOCKING;
-    pthread_mutex_lock(&pending_lock);
-    at = bucket(p->request);
-    p->next = *at;
-    *at = p;
-    pthread_mutex_unlock(&pending_lock);
-    __atomic_fetch_add(&under_way, 1, __ATOMIC_RELAXED);
+    note_start(p);
     GO(err, go_start(c->go, call, &p->note, &ended));
     if (err) { /* its waiter gets the error */
         p->note.err = err;

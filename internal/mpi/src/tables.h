@@ -21,9 +21,10 @@ enum operation {
 
 /*
  * Forms of operations, for the report and the profile: the blocking ones, which have the numbers of
- * the operations, then the nonblocking ones. The library never performs an alltoallw.
+ * the operations, then the nonblocking and the persistent ones. The library never performs an
+ * alltoallw.
  */
-enum { ALLTOALLW = OPERATIONS, NONBLOCKING, FORMS = 2 * NONBLOCKING };
+enum { ALLTOALLW = OPERATIONS, NONBLOCKING, PERSISTENT = 2 * NONBLOCKING, FORMS = 3 * NONBLOCKING };
 
 static const char *const operation_names[NONBLOCKING] = {
     "barrier", "bcast", "reduce", "allreduce", "reduce-scatter", "scan", "exscan", "allgather", "gather", "scatter", "alltoall",

@@ -9,9 +9,10 @@ static int timed;                /* operations are timed */
 static unsigned long long process_start;
 
 /* What the library sets up. */
-enum setup { MAKING, LOOKING, JOINING, MEASURING, SETUPS };
+enum setup { MAKING, LOOKING, JOINING, PREPARING, MEASURING, SETUPS };
 static const char *const setup_texts[SETUPS] = {
-    "communicators made", "communicators whose ranks looked for rules", "communicators that joined engine go", "measurements of engines",
+    "communicators made", "communicators whose ranks looked for rules", "communicators that joined engine go",
+    "persistent operations prepared by engine go", "measurements of engines",
 };
 static struct tally setups[SETUPS];
 

@@ -125,6 +125,14 @@ program optional
    call MPI_Wait(q(1), MPI_STATUS_IGNORE)
    call check(sum(back) == rank*ranks)
 
+   call MPI_Recv_init(i, 1, MPI_INTEGER, MPI_PROC_NULL, 0, comm, q(1))
+   call MPI_Start(q(1))
+   call MPI_Wait(q(1), MPI_STATUS_IGNORE)
+   call MPI_Startall(1, q)
+   call MPI_Wait(q(1), MPI_STATUS_IGNORE)
+   call MPI_Request_free(q(1))
+   call check(q(1) == MPI_REQUEST_NULL)
+
    if (wrong /= 0) call MPI_Abort(comm, 3)
    call MPI_Finalize()
 
