@@ -183,6 +183,13 @@ static int takes_fold(int form, const struct communicator *c, const void **in, v
     return 1;
 }
 
+/* Records that MPI gets an operation because a block has more bytes than an int counts. */
+static int too_long(int form)
+{
+    note_passed(form, TOO_LONG);
+    return 0;
+}
+
 /*
  * Reports whether a rank may begin an operation that moves blocks of one length, and sets the
  * layouts and the number of bytes of a block. If the root's own block has another length than the
@@ -212,7 +219,10 @@ static int takes_move(int form, const struct communicator *c, struct blocks *b, 
     }
     if (has_in && has_out && in != out && !rooted)
         return left(form);
-    b->bytes = has_in && (!has_out || in < out) ? in : out;
+    in = has_in && (!has_out || in < out) ? in : out;
+    if (in > INT_MAX)
+        return too_long(form);
+    b->bytes = (int)in;
     if (b->bytes == 0)
         return 0;
     if ((has_in && !is_there(b->in, &b->in_layout)) || (has_out && !is_there(b->out, &b->out_layout)))
@@ -240,6 +250,8 @@ static int takes_message(int form, const struct communicator *c, const void *buf
         return left(form);
     if (count == 0 || l->size == 0)
         return 0;
+    if ((long long)count * l->size > INT_MAX)
+        return too_long(form);
     return is_there(buffer, l) ? 1 : left(form);
 }
 

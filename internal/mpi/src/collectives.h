@@ -30,6 +30,47 @@ static int layout_of(handle type, struct layout *l)
     return 0;
 }
 
+/*
+ * MPI_Pack and MPI_Unpack, also at MPI_BOTTOM, which is NULL: MPICH refuses it. There the elements are
+ * those of a type at another address, from which it leads back.
+ */
+static int at_bottom(handle *type, int count, const void *base)
+{
+    const intptr_t back = -(intptr_t)base;
+    handle made = 0;
+    int err = P_Type_create_hindexed(1, &count, &back, *type, &made);
+    if (err)
+        return err;
+    *type = read_handle(&made);
+    return P_Type_commit(type);
+}
+
+static int pack_from(const void *from, int count, handle type, void *bytes, int size, int *position, handle comm)
+{
+    static char base; /* only its address matters */
+    int err;
+    if (from)
+        return P_Pack(from, count, type, bytes, size, position, comm);
+    if ((err = at_bottom(&type, count, &base)))
+        return err;
+    err = P_Pack(&base, 1, type, bytes, size, position, comm);
+    P_Type_free(&type);
+    return err;
+}
+
+static int unpack_to(const void *bytes, int size, int *position, void *to, int count, handle type, handle comm)
+{
+    static char base; /* only its address matters */
+    int err;
+    if (to)
+        return P_Unpack(bytes, size, position, to, count, type, comm);
+    if ((err = at_bottom(&type, count, &base)))
+        return err;
+    err = P_Unpack(bytes, size, position, &base, 1, type, comm);
+    P_Type_free(&type);
+    return err;
+}
+
 /* Reports whether the rules leave an operation to MPI, with few reads of memory. */
 static int is_left(enum operation op, const struct communicator *c, long long bytes)
 {
@@ -160,7 +201,7 @@ static int pack(const struct communicator *c, struct packed *p, const void *from
         return 0;
     if (!(p->at = p->memory = malloc((size_t)bytes)))
         return SG_NO_MEMORY;
-    return P_Pack(from, count, type, p->at, (int)bytes, &position, c->inner);
+    return pack_from(from, count, type, p->at, (int)bytes, &position, c->inner);
 }
 
 /* Allocates memory for bytes that are unpacked afterwards. */
@@ -177,7 +218,7 @@ static int room(struct packed *p, void *to, long long bytes, const struct layout
 static int unpack(const struct communicator *c, const char *from, void *to, int count, handle type, const struct layout *l)
 {
     int position = 0, bytes = count * l->size;
-    return bytes ? P_Unpack(from, bytes, &position, to, count, type, c->inner) : 0;
+    return bytes ? unpack_to(from, bytes, &position, to, count, type, c->inner) : 0;
 }
 
 /* Sets up an operation whose blocks are bytes. */
@@ -435,7 +476,7 @@ static int place(const struct communicator *c, const struct blocks *b, struct pl
         p->in.at = p->out.at + (ptrdiff_t)b->own_out * b->bytes;
         if (p->out.memory) { /* the rank's own block is the only one that is there */
             int position = 0;
-            err = P_Pack((char *)b->out + (ptrdiff_t)b->own_out * b->out_count * b->out_layout.extent, b->out_count, b->out_type, p->in.at, b->bytes,
+            err = pack_from((char *)b->out + (ptrdiff_t)b->own_out * b->out_count * b->out_layout.extent, b->out_count, b->out_type, p->in.at, b->bytes,
                          &position, c->inner);
         }
     } else if (!err && in_place && b->held) { /* all blocks are to be sent, and written over */
@@ -535,7 +576,7 @@ static int pack_block(handle comm, char *bytes, char *elements, int count, const
         int position = 0, size;
         n = count < most ? count : most > 0 ? most : 1;
         size = n * l->size;
-        err = unpacks ? P_Unpack(bytes, size, &position, elements, n, type, comm) : P_Pack(elements, n, type, bytes, size, &position, comm);
+        err = unpacks ? unpack_to(bytes, size, &position, elements, n, type, comm) : pack_from(elements, n, type, bytes, size, &position, comm);
         bytes += size;
         elements += n * l->extent;
     }
@@ -672,7 +713,7 @@ static int move_all(const struct communicator *c, struct entry *e, const void *i
     if (!err && in == mpi.in_place && to.memory) {
         int position = 0;
         if (own)
-            err = P_Pack((char *)out + displacements[c->rank] * out_layout->extent, counts[c->rank], out_type, from.at, own, &position, c->inner);
+            err = pack_from((char *)out + displacements[c->rank] * out_layout->extent, counts[c->rank], out_type, from.at, own, &position, c->inner);
     }
     call.buffer[SG_SEND].at = from.at;
     call.buffer[SG_SEND].counts = &own;

@@ -106,6 +106,7 @@ static struct constants mpi;
     F(Testsome, (int, void *, int *, int *, void *)) \
     F(Type_commit, (void *)) \
     F(Type_contiguous, (int, handle, void *)) \
+    F(Type_create_hindexed, (int, const int *, const intptr_t *, handle, void *)) \
     F(Type_free, (void *)) \
     F(Type_get_envelope, (handle, int *, int *, int *, int *)) \
     F(Type_get_extent, (handle, intptr_t *, intptr_t *)) \

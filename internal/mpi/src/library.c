@@ -49,5 +49,6 @@
 #include "persistent.h"
 #include "nonblocking.h"
 #include "profile.h"
+#include "large.h"
 #include "rootless.h"
 #include "fortran.h"

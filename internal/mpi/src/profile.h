@@ -6,7 +6,7 @@
  * Operations are grouped by length: lengths from 2^(i-1) to 2^i - 1 bytes share a line. The length
  * counts the bytes of the message, of a rank's contribution, or of one block; for operations with
  * blocks of different lengths, it counts the bytes that this rank sends, or, in a scatterv,
- * receives. It is 0 for an alltoallw and where that side is in place. Times are summed over the
+ * receives. It is 0 for an alltoallw, for some among neighbors, and where that side is in place. Times are summed over the
  * ranks.
  */
 enum { LENGTHS = 34 }; /* lengths of at least 2^32 bytes are one line */
@@ -237,9 +237,25 @@ PROFILE(Alltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_s
 /* Functions that prepare an operation are in the report only. */
 #define PREPARED(name, operation, arguments, values) PROFILE(name, PERSISTENT + operation, -1, arguments, values)
 
-PASSED(Alltoallw, ALLTOALLW, 0,
-       (const void *in, const int *n, const int *d, const void *t, void *out, const int *m, const int *e, const void *s, handle comm),
-       (in, n, d, t, out, m, e, s, comm))
+PROFILE(Alltoallw, ALLTOALLW, 0,
+        (const void *in, const int *n, const int *d, const void *t, void *out, const int *m, const int *e, const void *s, handle comm),
+        (in, n, d, t, out, m, e, s, comm))
+PASSED(Ialltoallw, NONBLOCKING + ALLTOALLW, 0,
+       (const void *in, const int *n, const int *d, const void *t, void *out, const int *m, const int *e, const void *s, handle comm, void *q),
+       (in, n, d, t, out, m, e, s, comm, q))
+#define NEIGHBORS(name, operation, bytes, before, values) \
+    PASSED(Neighbor_##name, operation, bytes, (UNPACKED before, handle comm), (UNPACKED values, comm)) \
+    PASSED(Ineighbor_##name, NONBLOCKING + operation, bytes, (UNPACKED before, handle comm, void *q), (UNPACKED values, comm, q))
+#define UNPACKED(...) __VA_ARGS__
+NEIGHBORS(allgather, NEIGHBOR_ALLGATHER, profiled_bytes(n, t), (const void *in, int n, handle t, void *out, int m, handle s), (in, n, t, out, m, s))
+NEIGHBORS(alltoall, NEIGHBOR_ALLTOALL, profiled_bytes(n, t), (const void *in, int n, handle t, void *out, int m, handle s), (in, n, t, out, m, s))
+NEIGHBORS(allgatherv, NEIGHBOR_ALLGATHERV, profiled_bytes(n, t),
+          (const void *in, int n, handle t, void *out, const int *m, const int *d, handle s), (in, n, t, out, m, d, s))
+NEIGHBORS(alltoallv, NEIGHBOR_ALLTOALLV, 0,
+          (const void *in, const int *n, const int *d, handle t, void *out, const int *m, const int *e, handle s), (in, n, d, t, out, m, e, s))
+NEIGHBORS(alltoallw, NEIGHBOR_ALLTOALLW, 0,
+          (const void *in, const int *n, const intptr_t *d, const void *t, void *out, const int *m, const intptr_t *e, const void *s),
+          (in, n, d, t, out, m, e, s))
 STARTED(Ibarrier, BARRIER, 0, (handle comm, void *q), (comm, q))
 STARTED(Ibcast, BCAST, profiled_bytes(n, t), (void *b, int n, handle t, int root, handle comm, void *q), (b, n, t, root, comm, q))
 STARTED(Ireduce, REDUCE, profiled_bytes(n, t), (const void *in, void *out, int n, handle t, handle op, int root, handle comm, void *q),

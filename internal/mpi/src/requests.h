@@ -84,7 +84,7 @@ static void complete(struct pending *p)
 {
     struct pending **at;
     int position = 0;
-    if (p->from && !p->note.err && P_Unpack(p->from, p->size, &position, p->to, p->count, p->type, mpi.comm_self))
+    if (p->from && !p->note.err && unpack_to(p->from, p->size, &position, p->to, p->count, p->type, mpi.comm_self))
         p->note.err = -1;
     if (p->line.memory && !p->stays && !p->note.err && put_back(mpi.comm_self, &p->line, &p->side))
         p->note.err = -1;

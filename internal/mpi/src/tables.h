@@ -21,14 +21,18 @@ enum operation {
 
 /*
  * Forms of operations, for the report and the profile: the blocking ones, which have the numbers of
- * the operations, then the nonblocking and the persistent ones. The library never performs an
- * alltoallw.
+ * the operations, then the nonblocking and the persistent ones. The library performs an alltoallw
+ * as an alltoallv, and never those among neighbors.
  */
-enum { ALLTOALLW = OPERATIONS, NONBLOCKING, PERSISTENT = 2 * NONBLOCKING, FORMS = 3 * NONBLOCKING };
+enum {
+    ALLTOALLW = OPERATIONS, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW, NONBLOCKING,
+    PERSISTENT = 2 * NONBLOCKING, FORMS = 3 * NONBLOCKING
+};
 
 static const char *const operation_names[NONBLOCKING] = {
     "barrier", "bcast", "reduce", "allreduce", "reduce-scatter", "scan", "exscan", "allgather", "gather", "scatter", "alltoall",
     "allgatherv", "gatherv", "scatterv", "alltoallv", "alltoallw",
+    "neighbor-allgather", "neighbor-allgatherv", "neighbor-alltoall", "neighbor-alltoallv", "neighbor-alltoallw",
 };
 
 /* How often something was done, with how many bytes, and how long it took. */

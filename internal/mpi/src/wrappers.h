@@ -266,3 +266,113 @@ MPI(Alltoallv)(const void *in, const int *in_counts, const int *in_displacements
              (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm));
     return failed(comm, move_straight(c, e, &from, &to, out_counts[c->rank], 0, 0));
 }
+
+/*
+ * The blocks of one buffer of an alltoallw. Each has a type and a place in bytes of its own. They are
+ * packed, and then moved by an alltoallv of bytes.
+ */
+struct wide {
+    char *at;
+    const int *counts, *displacements;
+    const void *types;
+    char *bytes;          /* packed */
+    int *lengths, *starts; /* of the packed blocks */
+};
+
+static handle type_at(const struct wide *w, int i) { return whole(request_at(w->types, i)); }
+
+/* Makes room for the packed blocks, and packs them if they are sent. */
+static int pack_wide(const struct communicator *c, struct wide *w, int packs)
+{
+    struct layout l;
+    long long all = 0, length;
+    int i, err = 0;
+    if (!(w->lengths = malloc(2 * (size_t)c->size * sizeof *w->lengths)))
+        return SG_NO_MEMORY;
+    w->starts = w->lengths + c->size;
+    for (i = 0; i < c->size; i++) {
+        l.size = 0;
+        if (w->counts[i] && (err = layout_of(type_at(w, i), &l)))
+            return err;
+        length = (long long)w->counts[i] * l.size;
+        w->starts[i] = (int)all;
+        w->lengths[i] = (int)length;
+        if ((all += length) > INT_MAX)
+            return SG_TOO_LONG;
+    }
+    if (!(w->bytes = malloc((size_t)all + 1)))
+        return SG_NO_MEMORY;
+    for (i = 0; packs && !err && i < c->size; i++)
+        if (w->counts[i] && !(err = layout_of(type_at(w, i), &l)))
+            err = pack_block(c->inner, w->bytes + w->starts[i], w->at + w->displacements[i], w->counts[i], &l, type_at(w, i), 0);
+    return err;
+}
+
+static int unpack_wide(const struct communicator *c, const struct wide *w)
+{
+    struct layout l;
+    int i, err = 0;
+    for (i = 0; !err && i < c->size; i++)
+        if (w->counts[i] && !(err = layout_of(type_at(w, i), &l)))
+            err = pack_block(c->inner, w->bytes + w->starts[i], w->at + w->displacements[i], w->counts[i], &l, type_at(w, i), 1);
+    return err;
+}
+
+/* Reports whether the arguments of one side are valid. Blocks often have the same type. */
+static int takes_wide(const struct communicator *c, const struct wide *w)
+{
+    handle type = mpi.type_byte;
+    struct layout l;
+    int i;
+    if (!w->counts || !w->displacements || !w->types)
+        return 0;
+    for (i = 0; i < c->size; i++) {
+        if (w->counts[i] < 0 || !is_type(type_at(w, i)))
+            return 0;
+        if (type_at(w, i) != type && !takes_types(ALLTOALLV, type_at(w, i), type_at(w, i), 0))
+            return 0;
+        type = type_at(w, i);
+        if (w->counts[i] > 0 && (layout_of(type, &l) || !is_there(w->at, &l)))
+            return 0;
+    }
+    return 1;
+}
+
+static int move_wide(const struct communicator *c, struct entry *e, struct wide *from, struct wide *to)
+{
+    int err = pack_wide(c, from, 1), second = pack_wide(c, to, 0);
+    if (!err)
+        err = second;
+    if (!err) {
+        const struct side in = {from->bytes, 0, from->lengths, from->starts, mpi.type_byte}, out = {to->bytes, 0, to->lengths, to->starts, mpi.type_byte};
+        err = move_straight(c, e, &in, &out, to->lengths[c->rank], 0, 0);
+    }
+    if (!err)
+        err = unpack_wide(c, to);
+    if (!err) { /* otherwise messages may still be under way */
+        free(from->bytes);
+        free(from->lengths);
+        free(to->bytes);
+        free(to->lengths);
+    }
+    return err;
+}
+
+MPI(Alltoallw)(const void *in, const int *in_counts, const int *in_displacements, const void *in_types, void *out, const int *out_counts,
+               const int *out_displacements, const void *out_types, handle comm)
+{
+    const struct communicator *c = enter(ALLTOALLV, whole(comm));
+    struct entry *e = NULL;
+    struct wide from = {(char *)in, in_counts, in_displacements, in_types, NULL, NULL, NULL},
+                to = {out, out_counts, out_displacements, out_types, NULL, NULL, NULL};
+    if (c && in != mpi.in_place && !is_always_left(ALLTOALLV, c)) {
+        if (takes_wide(c, &from) && takes_wide(c, &to))
+            e = choose(ALLTOALLV, c, 0, 0, 0, 1);
+        else
+            left(ALLTOALLW);
+    }
+    if (!e)
+        PASS(Alltoallw, (const void *, const int *, const int *, const void *, void *, const int *, const int *, const void *, handle),
+             (in, in_counts, in_displacements, in_types, out, out_counts, out_displacements, out_types, comm));
+    return failed(comm, move_wide(c, e, &from, &to));
+}

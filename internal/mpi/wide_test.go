@@ -1,0 +1,28 @@
+package mpi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/schedgen/schedgen/internal/test/heavy"
+)
+
+// Both engines perform an alltoallw as an alltoallv. The report lists what is always left to the MPI.
+func TestAlltoallw(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "wide.c", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow")
+		run := func(want ...string) {
+			for _, ranks := range heavy.Or([]int{3}, []int{2, 3, 5, 8}) {
+				out, err := w.run(t, ranks, nil, program)
+				require.NoError(t, err, out)
+				for _, line := range append(want, "neighbor-allgather: 3 by MPI, of a kind", "ineighbor-alltoall: 1 by MPI, of a kind", "allreduce: 1 by MPI, between two groups") {
+					require.Contains(t, out, "schedgen: "+line)
+				}
+			}
+		}
+		run("alltoallv: 41 by alltoall/linear among ")
+		w.withGo(t)
+		run("alltoallv: 41 by engine go, ")
+	})
+}
