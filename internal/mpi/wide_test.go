@@ -26,3 +26,14 @@ func TestAlltoallw(t *testing.T) {
 		run("alltoallv: 41 by engine go, ")
 	})
 }
+
+// Engine go folds right where the MPIs do not.
+func TestFoldsThatMPIsGetWrong(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		w.withGo(t)
+		out, err := w.run(t, 2, nil, w.compile(t, "mpicc", "faults.c", "-O1", "-Wall", "-Wextra", "-Werror", "-fwrapv"))
+		require.NoError(t, err, out)
+		require.Contains(t, out, "all folds are done\n")
+		require.NotContains(t, out, "wrong: ")
+	})
+}
