@@ -262,21 +262,6 @@ func (c *Core) remind(now Time) {
 	c.sendAgreements()
 }
 
-// agreementsDue returns when tickAgreements next has something to do.
-func (c *Core) agreementsDue() Time {
-	if !c.agreeing() {
-		return never
-	}
-	due := max(c.agree.ask, 1)
-	if c.ripe() {
-		return 1
-	}
-	if c.settling() {
-		due = min(due, max(c.agree.until, 1))
-	}
-	return due
-}
-
 // Vote begins the process's next agreement with vote v, or continues one whose outcome it has not
 // taken. It returns the agreement's number. It may be called before and after the core has failed.
 func (c *Core) Vote(v Vote) (number uint64) {

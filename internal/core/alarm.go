@@ -1,11 +1,17 @@
 package core
 
 import (
+	"github.com/schedgen/schedgen/internal/core/loss"
 	"github.com/schedgen/schedgen/internal/core/presence"
 	"github.com/schedgen/schedgen/internal/core/publish"
 )
 
-// Time without durations, for an exploration of every order of events. All timers of a core are
+// A timer is a moment in the part that waits for it, and a tick of the part compares it with the
+// time. The timer runs while the part waits. So starting or stopping a timer costs nothing, and a
+// copy of a part has the part's timers. Method timers lists all timers of a core, for those that do
+// not know the parts: drivers (Due) and explorations (Alarms, Ring, Normalize).
+//
+// An exploration of every order of events has time without durations. All timers of a core are
 // alarms. The explorer decides which alarm is next, not the duration of each: clocks of ranks need
 // not agree, processes are delayed between any two steps, and a core must be right with timeouts of
 // any length. So all future moments are equal to later, all past ones to noon, and it is always
@@ -23,7 +29,7 @@ const (
 // AlarmKind is the kind of an alarm.
 type AlarmKind uint8
 
-// The kinds of alarms.
+// The kinds of alarms. The kinds of loss.Timer and publish.Timer have the same order.
 const (
 	AlarmGate    AlarmKind = iota // the root's delay is over
 	AlarmWindow                   // a late rank is no longer waited for; Index: the rank
@@ -38,6 +44,8 @@ const (
 	AlarmAck                      // rootless messages that have come are acknowledged; Index: their origin times the number of ranks
 	AlarmLack                     // rootless messages that exist and have not come are asked for; Index: likewise
 	AlarmLate                     // an acknowledgement of rootless messages is overdue; Index: likewise, plus the rank that owes it
+
+	alarmOther // a timer that explorations leave out
 )
 
 // Alarm is a timer of a core.
@@ -47,57 +55,83 @@ type Alarm struct {
 	Index int
 }
 
-// Alarms appends the alarms that are set to dst. Call it after Normalize.
-func (c *Core) Alarms(dst []Alarm) []Alarm {
-	for _, a := range c.members.All() {
-		if a.State == presence.Suspected {
-			dst = append(dst, Alarm{AlarmSuspect, 0, a.Rank})
+// timers calls visit for every timer that runs, in an order that depends on the state alone. The
+// timer is due span after began. The span is 0 if the part keeps the moment at which the timer is
+// due; a moment of 0 then means that the next tick starts the timer. visit may change the moment.
+func (c *Core) timers(visit func(a Alarm, began *Time, span Time)) {
+	other := func(due *Time) { visit(Alarm{Kind: alarmOther}, due, 0) }
+	absent := c.members.All()
+	for i := range absent {
+		if a := &absent[i]; a.State == presence.Suspected {
+			visit(Alarm{AlarmSuspect, 0, a.Rank}, &a.Until, 0)
 		}
 	}
-	if c.fate.err != nil {
-		return dst
+	agreeing := c.agreeing()
+	if agreeing {
+		other(&c.agree.ask)
 	}
-	for _, a := range c.messages.Alarms(nil) {
-		dst = append(dst, Alarm{AlarmAck + AlarmKind(a.Kind), 0, a.Origin*c.env.Size + a.Rank})
+	if c.settling() {
+		other(&c.agree.until)
 	}
-	if c.fate.disputes() {
-		dst = append(dst, Alarm{AlarmDispute, 0, 0})
+	if c.fate.err == nil || agreeing {
+		c.watch.Timers(other)
 	}
-	for seq := c.ops.complete + 1; seq <= c.ops.seq; seq++ {
-		if o := c.ops.open(seq); o != nil {
-			dst = o.alarms(dst)
+	if c.fate.err == nil {
+		c.messages.Timers(func(k publish.Timer, origin, rank int, due *Time) {
+			visit(Alarm{AlarmAck + AlarmKind(k), 0, origin*c.env.Size + rank}, due, 0)
+		})
+		if c.fate.disputes() {
+			visit(Alarm{AlarmDispute, 0, 0}, c.fate.dispute.Until(), 0)
+		}
+		c.ops.timers(visit)
+		c.ops.loss.Repetitions(other)
+		if c.ops.failsBy() {
+			other(&c.ops.refusal.until)
 		}
 	}
-	if o := c.ops.oldest(); o != nil && c.env.Size > 1 {
-		dst = append(dst, Alarm{AlarmProbe, o.seq, 0})
-	}
-	return dst
 }
 
-// alarms appends the alarms of o except AlarmProbe.
-func (o *op) alarms(dst []Alarm) []Alarm {
-	if o.gate.closed && o.gate.peer < 0 {
-		dst = append(dst, Alarm{AlarmGate, o.seq, 0})
+// timers visits the timers of open operations.
+func (ops *operations) timers(visit func(a Alarm, began *Time, span Time)) {
+	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
+		o := ops.open(seq)
+		if o == nil {
+			continue
+		}
+		if o.gate.timed() {
+			visit(Alarm{AlarmGate, seq, 0}, &o.gate.until, 0)
+		}
+		o.window.Timers(&o.yields, &o.outbox, ops.Repair, func(rank int, began *Time, span Time) {
+			visit(Alarm{AlarmWindow, seq, rank}, began, span)
+		})
+		ops.peers.Timers(&o.yields, func(rank int, began *Time, span Time) {
+			visit(Alarm{AlarmYield, seq, rank}, began, span)
+		})
+		ops.loss.Timers(&o.lost, func(k loss.Timer, rule int, began *Time, span Time) {
+			visit(Alarm{AlarmRepair + AlarmKind(k), seq, rule}, began, span)
+		})
 	}
-	if rank, late := o.window.Late(&o.yields, &o.outbox); late {
-		dst = append(dst, Alarm{AlarmWindow, o.seq, rank})
+	if o := ops.oldest(); o != nil && ops.Size > 1 && ops.Stall > 0 {
+		began, span := o.pulse.Timer(ops.Stall)
+		visit(Alarm{AlarmProbe, o.seq, 0}, began, span)
 	}
-	for _, rank := range o.yields.Late() {
-		dst = append(dst, Alarm{AlarmYield, o.seq, rank})
-	}
-	set := o.lost.Alarms()
-	for _, rule := range set.Repairs {
-		dst = append(dst, Alarm{AlarmRepair, o.seq, rule})
-	}
-	if set.Again {
-		dst = append(dst, Alarm{AlarmAgain, o.seq, 0})
-	}
-	if set.Silence {
-		dst = append(dst, Alarm{AlarmSilence, o.seq, 0})
-	}
-	if set.Unheard {
-		dst = append(dst, Alarm{AlarmUnheard, o.seq, 0})
-	}
+}
+
+// Due returns when Tick next has something to do, as of the last Tick. ok is false if it has
+// nothing to do.
+func (c *Core) Due() (due Time, ok bool) {
+	due = never
+	c.timers(func(_ Alarm, began *Time, span Time) { due = min(due, *began+span) })
+	return due, due != never
+}
+
+// Alarms appends the alarms that are set to dst. Call it after Normalize.
+func (c *Core) Alarms(dst []Alarm) []Alarm {
+	c.timers(func(a Alarm, _ *Time, _ Time) {
+		if a.Kind != alarmOther {
+			dst = append(dst, a)
+		}
+	})
 	return dst
 }
 
@@ -108,31 +142,11 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	if due, ok := c.Due(); ok && due <= noon {
 		return false // a due alarm that no driver knows of
 	}
-	o := c.ops.open(a.Seq)
-	switch a.Kind {
-	case AlarmSuspect:
-		c.members.Of(a.Index).Until = noon
-	case AlarmDispute:
-		c.fate.dispute.Defer(noon)
-	case AlarmGate:
-		o.gate.until = noon
-	case AlarmWindow:
-		o.window.Ring(noon, c.env.Repair)
-	case AlarmYield:
-		c.ops.peers.Ring(&o.yields, a.Index, noon)
-	case AlarmRepair:
-		o.lost.RingRepair(a.Index, noon)
-	case AlarmAgain:
-		o.lost.RingAgain(noon)
-	case AlarmSilence:
-		o.lost.RingSilence(noon, c.env.Repair)
-	case AlarmUnheard:
-		o.pulse.OpenSince(o.lost.UnheardSince(noon, c.env.Repair))
-	case AlarmProbe:
-		o.pulse.Ring(noon, c.env.Stall)
-	case AlarmAck, AlarmLack, AlarmLate:
-		c.messages.Ring(publish.Alarm{Kind: publish.AlarmKind(a.Kind - AlarmAck), Origin: a.Index / c.env.Size, Rank: a.Index % c.env.Size}, noon)
-	}
+	c.timers(func(of Alarm, began *Time, span Time) {
+		if of == a {
+			*began = noon - span
+		}
+	})
 	due, ok := c.Due()
 	c.Tick(noon)
 	c.Normalize()
@@ -145,32 +159,21 @@ func (c *Core) Normalize() {
 	if c.Timed() {
 		c.Tick(noon)
 	}
-	for _, a := range c.members.All() {
-		if a.State == presence.Suspected {
-			c.members.Of(a.Rank).Until = later
+	c.timers(func(a Alarm, began *Time, _ Time) {
+		if a.Kind != alarmOther {
+			*began = later
 		}
-	}
-	if c.fate.disputes() {
-		c.fate.dispute.Defer(later)
-	}
-	c.messages.Normalize(later)
+	})
 	if c.ops.delay > 0 {
 		c.ops.delay = adaptiveStart
 	}
 	for i := range c.ops.ring {
-		c.ops.ring[i].normalize(c.env.Repair)
+		o := &c.ops.ring[i]
+		o.pulse.Normalize(later)
+		o.window.Normalize(later)
+		o.yields.Normalize(later)
+		o.lost.Normalize(noon, c.env.Repair)
 	}
 	c.ops.peers.Normalize()
 	c.ops.loss.Normalize()
-}
-
-// normalize moves the moments of an operation; see Normalize.
-func (o *op) normalize(repair Time) {
-	o.pulse.Normalize(noon)
-	if o.gate.until != 0 {
-		o.gate.until = later
-	}
-	o.window.Normalize(noon)
-	o.yields.Normalize(noon)
-	o.lost.Normalize(noon, later, repair)
 }

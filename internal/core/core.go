@@ -82,7 +82,7 @@ func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 // question, watches another rank, waits for an agreement, repeats signals, or has refused a call
 // that others wait for.
 func (c *Core) Waits() bool {
-	return c.Inside() || c.surveys.waiting > 0 || c.watch.Active() || c.agreeing() || c.ops.loss.Repeating() || c.messages.Timed() || c.ops.refusalDue() != never
+	return c.Inside() || c.surveys.waiting > 0 || c.watch.Active() || c.agreeing() || c.ops.loss.Repeating() || c.messages.Timed() || c.ops.failsBy()
 }
 
 // Ready reports whether operation seq is open and complete. It is false while the core investigates
@@ -230,18 +230,6 @@ func (c *Core) mayHaveLeft(rank int) bool {
 // Timed reports whether a timer needs precision: the driver must tick after every step.
 func (c *Core) Timed() bool {
 	return c.members.Suspects() || c.fate.disputes() || c.ops.timed() || c.ripe()
-}
-
-// Due returns when Tick next has something to do, as of the last Tick. ok is false if it has
-// nothing to do.
-func (c *Core) Due() (due Time, ok bool) {
-	if due = min(c.members.Due(), c.agreementsDue()); c.fate.err == nil {
-		due = min(due, c.fate.due(), c.ops.due(), c.messages.Due())
-	}
-	if agreeing := c.agreeing(); c.fate.err == nil || agreeing {
-		due = min(due, c.watch.Due(&c.members, agreeing))
-	}
-	return due, due != never
 }
 
 // Sent reports whether anything has been sent since the last call of Sent.

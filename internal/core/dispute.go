@@ -157,14 +157,6 @@ func (f *failure) doubt() Time { return max(f.Stall, presence.Suspicion) }
 // disputes reports whether the core knows of a mismatch that it has not failed by yet.
 func (f *failure) disputes() bool { return f.err == nil && f.dispute.IsOpen() }
 
-// due returns when tick next has something to do.
-func (f *failure) due() Time {
-	if f.err != nil {
-		return never
-	}
-	return f.dispute.Due()
-}
-
 // with adds the known mismatch to err, if there is one: it is the reason why nothing moves.
 func (f *failure) with(err error) error {
 	if !f.disputes() {

@@ -81,7 +81,7 @@
 //
 // Time enters only with [Core.Tick]. A timer that starts between ticks, such as a repair's, gets
 // its start time at the next tick. The driver ticks a core after each step after which [Core.Timed]
-// holds.
+// holds. Each part keeps its timers, and Core.timers lists them: see alarm.go.
 //
 // For explorations a core can be copied ([Core.Clone]), compared ([Core.AppendState]) and stepped
 // without durations ([Core.Alarms]).

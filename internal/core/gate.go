@@ -91,22 +91,11 @@ type gate struct {
 
 // tick reports whether the gate opens now.
 func (g *gate) tick(now Time) bool {
-	if !g.closed || g.peer >= 0 {
-		return false
-	}
-	if g.until == 0 {
-		g.until = now + g.wait
-	}
-	return now >= g.until
+	return g.timed() && g.until.Over(now, g.wait)
 }
 
-// due returns when the gate opens, or never if time does not open it.
-func (g *gate) due() Time {
-	if !g.closed || g.peer >= 0 {
-		return never
-	}
-	return g.until
-}
+// timed reports whether time opens the gate.
+func (g *gate) timed() bool { return g.closed && g.peer < 0 }
 
 // seqSet remembers the newest few operation numbers from peers; forgotten older ones no longer
 // matter.

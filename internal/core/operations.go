@@ -188,20 +188,6 @@ func (ops *operations) probe(seq uint64, fingerprint uint32, reach uint32) {
 	}
 }
 
-// due returns when tick next has something to do.
-func (ops *operations) due() Time {
-	due := min(ops.loss.RepeatDue(), ops.refusalDue())
-	for seq := ops.complete + 1; seq <= ops.seq; seq++ {
-		if o := ops.open(seq); o != nil {
-			due = min(due, o.gate.due(), ops.flowDue(o), ops.loss.Due(&o.lost, ops.openSince(o)))
-		}
-	}
-	if o := ops.oldest(); o != nil && ops.Size > 1 {
-		due = min(due, o.pulse.Due(ops.Stall))
-	}
-	return due
-}
-
 // timed reports whether a timer needs precision.
 func (ops *operations) timed() bool {
 	for seq := ops.complete + 1; seq <= ops.seq; seq++ {

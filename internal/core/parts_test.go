@@ -94,14 +94,14 @@ func TestFailureTellsOnce(t *testing.T) {
 func TestGate(t *testing.T) {
 	g := gate{closed: true, peer: -1, wait: 50}
 	require.False(t, g.tick(10), "the wait begins with the first tick")
-	require.Equal(t, Time(60), g.due())
+	require.Equal(t, Time(60), g.until)
 	require.False(t, g.tick(59))
 	require.True(t, g.tick(60))
 	peer := gate{closed: true, peer: 3}
 	require.False(t, peer.tick(1e9))
-	require.Equal(t, never, peer.due())
+	require.False(t, peer.timed())
 	open := gate{peer: -1}
-	require.Equal(t, never, open.due())
+	require.False(t, open.timed())
 }
 
 // The root is never drawn, and every other rank is.

@@ -45,30 +45,29 @@ func (ops *operations) openLosses(o *op) {
 func (ops *operations) tickLosses(o *op, now Time) {
 	ops.repair(o, now)
 	if ops.loss.Look(&o.lost, now) {
+		ops.follow(o, now)
 		if ops.loss.ReportDue(&o.lost, now) && o.yields.ShouldReport(o.lost.Top(), true) {
 			ops.tellLoosely(o, int(o.plan.recovery.ReportTo))
 			o.lost.Reported(now)
 		}
 		ops.loss.Ask(&o.lost, now, o)
 	}
-	ops.loss.AskUnheard(&o.lost, now, ops.openSince(o), o)
+	ops.loss.AskUnheard(&o.lost, now, o)
 	ops.sendOutputs(o)
 	ops.loss.Slow(o.pulse.Since(), now)
 }
 
-// openSince returns when o was first found open, or, if later, when the root's previous multicast
-// was last heard, because the multicast of o follows it. It returns 0 before the first tick.
-func (ops *operations) openSince(o *op) Time {
-	since := o.pulse.Since()
-	if since == 0 || !o.lost.Unheard() {
-		return since
-	}
-	for seq := o.seq - 1; seq > 0 && seq+Remembered > o.seq; seq-- {
-		if p := ops.lookup(seq); p != nil && p.root == o.root && p.lost.LastHeard() > 0 {
-			return max(since, p.lost.LastHeard())
+// follow makes later operations wait anew for the multicasts of the root of o, if its multicast has
+// just been heard.
+func (ops *operations) follow(o *op, now Time) {
+	for seq := o.seq + 1; seq <= ops.seq && o.lost.LastHeard() == now; seq++ {
+		if p := ops.lookup(seq); p != nil && p.root == o.root {
+			if p.lost.LastHeard() > 0 {
+				return // the others follow p
+			}
+			p.lost.Await()
 		}
 	}
-	return since
 }
 
 // Lacks implements [loss.Facts].

@@ -61,22 +61,9 @@ func (ops *operations) failsBy() bool {
 
 // tickRefusal fails the core if others have waited long enough for another call.
 func (ops *operations) tickRefusal(now Time) {
-	r := &ops.refusal
-	switch {
-	case !ops.failsBy():
-	case r.until == 0:
-		r.until = now + ops.fate.doubt()
-	case now >= r.until:
+	if r := &ops.refusal; ops.failsBy() && r.until.Over(now, ops.fate.doubt()) {
 		text := fmt.Sprintf("rank %d has refused operation %d: %s", ops.Rank, r.seq, r.words)
 		*r = refusal{}
 		ops.fate.propose(ops.Rank, text)
 	}
-}
-
-// refusalDue returns when tickRefusal next has something to do.
-func (ops *operations) refusalDue() Time {
-	if !ops.failsBy() {
-		return never
-	}
-	return ops.refusal.until
 }

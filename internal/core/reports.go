@@ -113,11 +113,6 @@ func (ops *operations) lacksBefore(o *op, rank int) bool {
 	return false
 }
 
-// flowDue returns when tickFlow next has something to do.
-func (ops *operations) flowDue(o *op) Time {
-	return min(ops.peers.Due(&o.yields), o.window.Due(&o.yields, &o.outbox, ops.Repair))
-}
-
 // yield makes a put wait, or leaves it out. It reports whether it has, or has put it instead.
 func (ops *operations) yield(o *op, a ir.Action) bool {
 	if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {

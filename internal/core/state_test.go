@@ -105,10 +105,10 @@ var considered = map[string]string{
 
 	"Losses.repairs": "state", "Losses.gaps": "state", "Losses.debts": "state", "Losses.served": "state", "op.window": "state", "op.yields": "state",
 	"Losses.Heard": "state", "Recovery.doubles": "time", "Recovery.wary": "time", "Double.Seq": "time", "Double.Slot": "time", "Double.Print": "time", "Double.To": "time",
-	"Double.times": "time", "Double.due": "time", "Losses.Parts": "state", "Losses.chunks": "derived", "Losses.bytes": "derived", "Losses.root": "derived", "Losses.ask": "derived", "Losses.asked": "derived", "Losses.unheard": "state", "Losses.ByMcast": "state", "Losses.ByPut": "state",
+	"Double.times": "time", "Double.due": "time", "Losses.Parts": "state", "Losses.chunks": "derived", "Losses.bytes": "derived", "Losses.root": "derived", "Losses.ask": "derived", "Losses.asked": "derived", "Losses.unheard": "state", "Losses.since": "time", "Losses.ByMcast": "state", "Losses.ByPut": "state",
 	"repairs.list": "state", "repairs.armed": "state",
-	"repair.rule": "state", "Rule.Number": "state", "Rule.After": "derived", "Rule.Chunks": "derived", "Rule.To": "derived", "repair.armed": "state", "repair.fresh": "state", "repair.spared": "state", "repair.behind": "state", "repair.rounds": "state",
-	"repair.due": "time", "repair.wait": "time", "repair.since": "time",
+	"repair.rule": "state", "Rule.Number": "state", "Rule.After": "derived", "Rule.Chunks": "derived", "Rule.To": "derived", "repair.armed": "state", "repair.spared": "state", "repair.behind": "state", "repair.rounds": "state",
+	"repair.due": "state", "repair.wait": "time", "repair.since": "time",
 	"gaps.armed": "state", "gaps.fresh": "state", "gaps.given": "time", "gaps.first": "time", "gaps.last": "time", "gaps.top": "state",
 	"gaps.lost": "state", "gaps.reach": "state", "gaps.tries": "state", "gaps.quiet": "time", "gaps.told": "time", "gaps.pass": "state",
 	"pass.open": "state", "pass.from": "state", "pass.to": "state", "pass.turn": "state", "pass.asked": "state", "pass.again": "state",

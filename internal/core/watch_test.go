@@ -203,10 +203,10 @@ func TestNoRankToWatch(t *testing.T) {
 		c.Ended(rank, wire.Closed, nil)
 	}
 	require.NoError(t, c.Listen())
-	_, limited := c.Due()
-	require.False(t, limited)
 	c.Tick(1)
 	require.NoError(t, c.Err())
+	_, limited := c.Due()
+	require.False(t, limited)
 }
 
 // Without Silence no rank is asked for anything.

@@ -46,20 +46,18 @@ func (p *Pulse) Inspect(now moment.Time) (age, quiet moment.Time) {
 // maxProbeShift limits the growing intervals between probes.
 const maxProbeShift = 4
 
-// Due returns when the next probe is due. A stall of 0 means never.
-func (p *Pulse) Due(stall moment.Time) moment.Time {
-	if stall == 0 {
-		return moment.Never
-	}
-	return p.moved + stall<<min(p.probes, maxProbeShift)
+// Timer returns the timer of the next probe: when it began, and how long it takes. stall is how long
+// the first probe takes.
+func (p *Pulse) Timer(stall moment.Time) (began *moment.Time, span moment.Time) {
+	return &p.moved, stall << min(p.probes, maxProbeShift)
 }
 
-// Tick reports whether a probe is due.
+// Tick reports whether a probe is due. A stall of 0 means never.
 func (p *Pulse) Tick(now, stall moment.Time) bool {
 	if p.stirred {
 		p.stirred, p.moved, p.probes, p.still = false, now, 0, now
 	}
-	if now < p.Due(stall) {
+	if _, span := p.Timer(stall); stall == 0 || now < p.moved+span {
 		return false
 	}
 	p.probes++
@@ -79,11 +77,5 @@ func (p *Pulse) Reach(size int) uint32 {
 	return uint32(max(0, size-2))
 }
 
-// Ring makes a probe due at now.
-func (p *Pulse) Ring(now, stall moment.Time) { *p = Pulse{moved: now - stall} }
-
-// OpenSince sets the moment since when the operation has been open.
-func (p *Pulse) OpenSince(since moment.Time) { p.since = since }
-
-// Normalize makes pulses equal if they differ only in durations.
-func (p *Pulse) Normalize(now moment.Time) { *p = Pulse{stirred: true, moved: now} }
+// Normalize makes pulses equal if they differ only in durations. No tick reaches later.
+func (p *Pulse) Normalize(later moment.Time) { *p = Pulse{moved: later} }

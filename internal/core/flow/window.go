@@ -212,30 +212,22 @@ func (w *Window) late(y *Yields, box *Outbox) *child {
 	return nil
 }
 
-// Late returns a child that all ranks wait for; ok is false if there is none.
-func (w *Window) Late(y *Yields, box *Outbox) (rank int, ok bool) {
+// Timers visits the timer of a child that all ranks wait for: the child's rank, when the timer began,
+// and how long it takes.
+func (w *Window) Timers(y *Yields, box *Outbox, repair moment.Time, visit func(rank int, began *moment.Time, span moment.Time)) {
 	if c := w.late(y, box); c != nil {
-		return c.rank, true
+		visit(c.rank, &w.moved, w.patience(repair))
 	}
-	return 0, false
 }
 
 // maxQuarters limits how long a late child is waited for, in quarters of the base timeout.
 const maxQuarters = 32
 
-// until returns when a late child is given up. A rank with more children, and so further up the
+// patience is how long a late child is waited for. A rank with more children, and so further up the
 // tree, waits longer, so that only the parent of a late rank gives it up, as with repairs (paper
 // 002, section 3.3.4). The time starts when multicasts have left: a slow link is not a late rank.
-func (w *Window) until(repair moment.Time) moment.Time {
-	return w.moved + moment.Time(min(1+len(w.children), maxQuarters))*repair/4
-}
-
-// Due returns when Tick next has something to do.
-func (w *Window) Due(y *Yields, box *Outbox, repair moment.Time) moment.Time {
-	if w.late(y, box) == nil {
-		return moment.Never
-	}
-	return w.until(repair)
+func (w *Window) patience(repair moment.Time) moment.Time {
+	return moment.Time(min(1+len(w.children), maxQuarters)) * repair / 4
 }
 
 // Tick gives up a late child. again is false if there is none to give up; else do the step and call
@@ -245,7 +237,7 @@ func (w *Window) Tick(now, repair moment.Time, leaving bool, y *Yields, box *Out
 		w.stirred, w.moved = false, now
 	}
 	c := w.late(y, box)
-	if c == nil || now < w.until(repair) {
+	if c == nil || now < w.moved+w.patience(repair) {
 		return Nothing, false
 	}
 	c.given = true
@@ -262,14 +254,8 @@ func (w *Window) Awaited() (from []int) {
 	return from
 }
 
-// Ring makes the time of a late child end at now.
-func (w *Window) Ring(now, repair moment.Time) {
-	w.stirred, w.moved = false, 0
-	w.moved = now - w.until(repair)
-}
-
-// Normalize makes windows equal if they differ only in durations.
-func (w *Window) Normalize(now moment.Time) { w.stirred, w.moved = true, now }
+// Normalize makes windows equal if they differ only in durations. No tick reaches later.
+func (w *Window) Normalize(later moment.Time) { w.stirred, w.moved = false, later }
 
 // Clone returns an independent copy of w.
 func (w *Window) Clone() Window {

@@ -187,16 +187,6 @@ func (y *Yields) behind(h *receiver) bool {
 	return h.waits > 0 && (y.have == y.chunks || y.have >= h.have+2*y.step)
 }
 
-// Late returns the ranks that lack so much that a rank at work would have reported.
-func (y *Yields) Late() (ranks []int) {
-	for i := range y.receivers {
-		if h := &y.receivers[i]; y.behind(h) {
-			ranks = append(ranks, h.rank)
-		}
-	}
-	return ranks
-}
-
 // Receivers returns the number of ranks to which puts yield.
 func (y *Yields) Receivers() int { return len(y.receivers) }
 
@@ -214,15 +204,14 @@ func (p *Peers) patience(h *receiver) moment.Time {
 	return min(max(p.cfg.Repair, p.tells.Late()), longest) << min(h.turns, maxSilence)
 }
 
-// Due returns when a silent rank is given up.
-func (p *Peers) Due(y *Yields) moment.Time {
-	due := moment.Never
+// Timers visits the timers of ranks that are behind: the rank, when its timer began, and how long it
+// takes.
+func (p *Peers) Timers(y *Yields, visit func(rank int, began *moment.Time, span moment.Time)) {
 	for i := range y.receivers {
 		if h := &y.receivers[i]; y.behind(h) {
-			due = min(due, h.moved+p.patience(h))
+			visit(h.rank, &h.moved, p.patience(h))
 		}
 	}
-	return due
 }
 
 // Tick gives up receiver i of y if it has been silent for too long. It returns the waiting chunks
@@ -268,18 +257,11 @@ func (p *Peers) giveUp(y *Yields, box *Outbox, h *receiver) []int {
 	return p.chunks
 }
 
-// Ring makes rank silent for too long at now.
-func (p *Peers) Ring(y *Yields, rank int, now moment.Time) {
-	h := y.receiver(rank)
-	h.stirred, h.late = false, true
-	h.moved = now - p.patience(h)
-}
-
-// Normalize makes Yields equal if they differ only in durations.
-func (y *Yields) Normalize(now moment.Time) {
+// Normalize makes Yields equal if they differ only in durations. No tick reaches later.
+func (y *Yields) Normalize(later moment.Time) {
 	for i := range y.receivers {
 		h := &y.receivers[i]
-		h.stirred, h.late, h.moved, h.turns = true, false, now, 0
+		h.stirred, h.late, h.moved, h.turns = false, true, later, 0
 		h.heard, h.told = false, 0
 	}
 }

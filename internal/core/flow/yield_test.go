@@ -32,6 +32,14 @@ func (y *boxed) learn(p *Peers, rank, have int) bool { return p.Learn(&y.Yields,
 func (y *boxed) tick(p *Peers, i int, now moment.Time, busy bool) []int {
 	return p.Tick(&y.Yields, &y.box, i, now, busy)
 }
+
+// due returns when the first late rank is given up.
+func (y *boxed) due(p *Peers) moment.Time {
+	due := moment.Never
+	p.Timers(&y.Yields, func(_ int, began *moment.Time, span moment.Time) { due = min(due, *began+span) })
+	return due
+}
+
 func (y *boxed) clone() boxed { return boxed{y.Clone(), y.box.Clone()} }
 
 // Chunks that a rank reports to have are not put to it.
@@ -70,7 +78,7 @@ func TestSilence(t *testing.T) {
 	var counts []int
 	var waits []moment.Time
 	for y.box.Has(ByReport) {
-		due := p.Due(&y.Yields)
+		due := y.due(p)
 		require.Empty(t, y.tick(p, 0, due-1, false))
 		chunks := y.tick(p, 0, due, false)
 		counts, waits = append(counts, len(chunks)), append(waits, due-now)
@@ -78,7 +86,7 @@ func TestSilence(t *testing.T) {
 	}
 	require.Equal(t, []int{8, 16, 32, 8}, counts)
 	require.Equal(t, []moment.Time{base, 2 * base, 4 * base, 4 * base}, waits)
-	require.Equal(t, moment.Never, p.Due(&y.Yields))
+	require.Equal(t, moment.Never, y.due(p))
 	require.Equal(t, PutOnce, y.decide(1, 1))
 
 	m := rootOf(2, 64, 1)
@@ -106,12 +114,9 @@ func TestNotSilent(t *testing.T) {
 	y.learn(p, 1, 1)
 	now := 100 * base
 	require.Empty(t, y.tick(p, 0, now, false))
-	require.Equal(t, now+moment.Longest(base), p.Due(&y.Yields))
-	require.Empty(t, y.tick(p, 0, p.Due(&y.Yields)-1, false))
-	require.NotEmpty(t, y.tick(p, 0, p.Due(&y.Yields), false))
-	p.Ring(&y.Yields, 1, now+1e9)
-	require.Equal(t, now+1e9, p.Due(&y.Yields))
-	require.Equal(t, []int{1}, y.Late())
+	require.Equal(t, now+moment.Longest(base), y.due(p))
+	require.Empty(t, y.tick(p, 0, y.due(p)-1, false))
+	require.NotEmpty(t, y.tick(p, 0, y.due(p), false))
 }
 
 // Reports from before the operation count, and a rank that is a whole ring ahead has everything.
@@ -281,7 +286,7 @@ func TestStateOfYieldsAndPeers(t *testing.T) {
 	q.NoteHave(2, 5, 7, 4)
 	require.NotEqual(t, state, both(&q, &z))
 	q = p.Clone()
-	q.Ring(&z.Yields, 1, 1000)
+	q.Timers(&z.Yields, func(_ int, began *moment.Time, span moment.Time) { *began = 1000 - span })
 	require.NotEmpty(t, z.tick(&q, 0, 1000, false))
 	require.NotEqual(t, state, both(&q, &z))
 	require.Equal(t, state, both(p, y))

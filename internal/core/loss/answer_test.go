@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/internal/core/internal/moment"
 	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
@@ -233,7 +234,8 @@ func TestStateOfLosses(t *testing.T) {
 	_, _ = q.NextRepair(&m, 0, 3, f)
 	for _, x := range []*Losses{l, &m} {
 		x.gaps.fresh = false
-		x.Normalize(1000*base, 2000*base, base)
+		r.Timers(x, func(_ Timer, _ int, began *moment.Time, _ moment.Time) { *began = 2000 * base })
+		x.Normalize(1000*base, base)
 	}
 	r.Normalize()
 	q.Normalize()

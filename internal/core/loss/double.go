@@ -43,13 +43,11 @@ func (r *Recovery) Double(d Double) {
 // Repeating reports whether signals are to be repeated.
 func (r *Recovery) Repeating() bool { return len(r.doubles) > 0 }
 
-// RepeatDue returns when the next repetition is due.
-func (r *Recovery) RepeatDue() moment.Time {
-	due := moment.Never
+// Repetitions visits the moments at which repetitions are due; 0: the next tick sets it.
+func (r *Recovery) Repetitions(visit func(due *moment.Time)) {
 	for i := range r.doubles {
-		due = min(due, r.doubles[i].due)
+		visit(&r.doubles[i].due)
 	}
-	return due
 }
 
 // Inside records that rank is inside operation seq, so it has received the signals of earlier
@@ -79,10 +77,7 @@ func (r *Recovery) Repeat(now moment.Time, useless func(seq uint64, to int) bool
 	r.doubles = slices.DeleteFunc(r.doubles, func(d Double) bool { return d.times == maxRepeats || useless(d.Seq, d.To) })
 	for i := range r.doubles {
 		d := &r.doubles[i]
-		if d.due == 0 {
-			d.due = now + firstRepeat
-		}
-		if now < d.due {
+		if !d.due.Over(now, firstRepeat) {
 			continue
 		}
 		d.times++

@@ -31,19 +31,6 @@ const (
 	stressedFrom = 8 // least chunks of such a message; the schedule repairs a shorter one as fast
 )
 
-// due returns when to ask next.
-func (g *gaps) due() moment.Time {
-	switch {
-	case !g.armed:
-		return moment.Never
-	case g.pass.due:
-		return 0
-	case g.pass.again != 0:
-		return min(g.quiet, g.pass.again)
-	}
-	return g.quiet
-}
-
 // silence is how long a multicast must pause before a rank asks: longer than the usual pause
 // between two bursts, which a slow link takes a while to carry.
 func (r *Recovery) silence() moment.Time {
@@ -164,11 +151,12 @@ func (r *Recovery) putLimit(l *Losses) int {
 	return l.some(l.gaps.tries)
 }
 
-func (g *gaps) normalize(now, later moment.Time) {
+// normalize makes the last datagram as old as a silence.
+func (g *gaps) normalize(now, repair moment.Time) {
 	g.given = false
-	g.pass.normalize(later)
+	g.pass.normalize()
 	if g.first != 0 {
-		g.first, g.last, g.quiet, g.told = now, now, later, now
+		g.first, g.last, g.told = now, now-repair, now
 	}
 }
 

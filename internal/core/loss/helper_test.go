@@ -20,6 +20,17 @@ func (f *facts) Lacks(k int) bool        { return !f.ended && !f.has[k] }
 func (f *facts) Pending(rule int32) bool { return !f.called[rule] }
 func (f *facts) Unsent() bool            { return f.unsent }
 
+// due returns when the first timer of a kind runs out.
+func due(r *Recovery, l *Losses, kind Timer) moment.Time {
+	first := moment.Never
+	r.Timers(l, func(k Timer, _ int, began *moment.Time, span moment.Time) {
+		if k == kind {
+			first = min(first, *began+span)
+		}
+	})
+	return first
+}
+
 // request is a request that a test has taken.
 type request struct {
 	do    Action

@@ -11,16 +11,17 @@ import (
 type Losses struct {
 	Parts   Fragments
 	Heard   bool // a datagram of the multicast has arrived, in time or not
-	ByMcast int  // chunks that arrived by multicast first
-	ByPut   int  // chunks that arrived otherwise: by put, or as answers
+	asked   bool
+	ByMcast int // chunks that arrived by multicast first
+	ByPut   int // chunks that arrived otherwise: by put, or as answers
 
 	chunks, bytes int
 	root          int
 	ask           []int32
-	asked         bool
 
 	gaps    gaps
-	unheard int // ranks asked because no datagram has arrived: see AskUnheard
+	unheard int         // ranks asked because no datagram has arrived: see AskUnheard
+	since   moment.Time // when the wait for the multicast began; 0: it begins at the next tick
 	repairs repairs
 	debts   []debt
 	served  []service
@@ -31,7 +32,7 @@ func (l *Losses) Open(m Message) {
 	l.Parts.reset()
 	l.Heard, l.ByMcast, l.ByPut = false, 0, 0
 	l.chunks, l.bytes, l.root, l.ask, l.asked = m.Chunks, m.Bytes, m.Root, m.Ask, m.Asked
-	l.gaps, l.unheard = gaps{}, 0
+	l.gaps, l.unheard, l.since = gaps{}, 0, 0
 	l.repairs.disarm()
 	l.debts, l.served = l.debts[:0], l.served[:0]
 }
@@ -98,54 +99,40 @@ func (l *Losses) Usage() (repairs, asked, debtors int) {
 	return l.repairs.armed, l.gaps.pass.pending, len(l.debts)
 }
 
-// Alarms are the timers of an operation's losses that are set.
-type Alarms struct {
-	Repairs []int // rules
-	Again   bool  // chunks that requests have not brought are asked for again
-	Silence bool  // the multicast has been silent
-	Unheard bool  // nothing has been heard of the multicast
-}
+// Timer is the kind of a timer.
+type Timer uint8
 
-// Alarms returns the timers that are set.
-func (l *Losses) Alarms() (a Alarms) {
+// The kinds of timers.
+const (
+	TimerRepair  Timer = iota // a repair is due
+	TimerAgain                // chunks that requests have not brought are asked for again
+	TimerSilence              // the multicast has been silent
+	TimerUnheard              // nothing has been heard of the multicast
+)
+
+// Timers visits the timers of l that run: the kind, the rule (TimerRepair), when the timer began, and
+// how long it takes.
+func (r *Recovery) Timers(l *Losses, visit func(kind Timer, rule int, began *moment.Time, span moment.Time)) {
 	for i := range l.repairs.list {
 		if p := &l.repairs.list[i]; p.armed {
-			a.Repairs = append(a.Repairs, int(p.rule.Number))
+			visit(TimerRepair, int(p.rule.Number), &p.due, 0)
 		}
 	}
-	a.Silence = l.gaps.armed
-	a.Again = l.gaps.armed && l.gaps.pass.again != 0
-	a.Unheard = l.Unheard()
-	return a
-}
-
-// RingRepair makes a repair due at now.
-func (l *Losses) RingRepair(rule int, now moment.Time) {
-	for i := range l.repairs.list {
-		if p := &l.repairs.list[i]; int(p.rule.Number) == rule {
-			p.due = now
+	if g := &l.gaps; g.armed {
+		if g.pass.again != 0 {
+			visit(TimerAgain, 0, &g.pass.again, 0)
 		}
+		visit(TimerSilence, 0, &g.quiet, 0)
+	}
+	if l.Unheard() {
+		visit(TimerUnheard, 0, &l.since, r.unheardWait(l))
 	}
 }
 
-// RingAgain makes the repetition of requests due at now.
-func (l *Losses) RingAgain(now moment.Time) { l.gaps.pass.again = now }
-
-// RingSilence makes the multicast silent for too long at now.
-func (l *Losses) RingSilence(now, repair moment.Time) {
-	l.gaps.quiet, l.gaps.last = now, now-repair
-}
-
-// UnheardSince returns since when an operation must have been open for AskUnheard to be due at now.
-func (l *Losses) UnheardSince(now, repair moment.Time) moment.Time {
-	return now - moment.Time(1+l.unheard)*repair
-}
-
-// Normalize makes Losses equal if they differ only in durations: now is always the same moment, and
-// no tick reaches later, since an exploration rings each timer by itself.
-func (l *Losses) Normalize(now, later, repair moment.Time) {
-	l.repairs.normalize(now, later, repair)
-	l.gaps.normalize(now, later)
+// Normalize makes Losses equal if they differ only in durations. now is always the same moment.
+func (l *Losses) Normalize(now, repair moment.Time) {
+	l.repairs.normalize(now, repair)
+	l.gaps.normalize(now, repair)
 	// The choice of the rank to ask depends on the turns only up to the number of ranks to ask.
 	last := max(0, len(l.ask)-1)
 	g := &l.gaps

@@ -210,10 +210,7 @@ func (r *Recovery) askUnits(l *Losses, from, hi, to int, f Facts) (n, next int, 
 
 // normalize forgets values that depend on durations, and counts that matter only while a pass is
 // open.
-func (p *pass) normalize(later moment.Time) {
-	if p.again != 0 {
-		p.again = later
-	}
+func (p *pass) normalize() {
 	p.vain, p.last, p.sample, p.since, p.timed = 0, 0, none, 0, false
 	if !p.open {
 		p.from, p.to, p.turn = 0, 0, 0

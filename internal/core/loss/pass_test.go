@@ -188,7 +188,7 @@ func TestSilence(t *testing.T) {
 	r.Ask(l, now, f)
 	var most []int
 	for range 4 {
-		now = r.Due(l, 0)
+		now = due(r, l, TimerSilence)
 		require.True(t, r.Look(l, now))
 		r.Ask(l, now, f)
 		requests, _ := taken(r)
@@ -200,7 +200,7 @@ func TestSilence(t *testing.T) {
 	}
 	require.Equal(t, []int{32, 64, 128}, most, "the first silence is too short")
 	l.ByMcast = 200
-	now = r.Due(l, 0)
+	now = due(r, l, TimerSilence)
 	require.True(t, r.Look(l, now))
 	r.Ask(l, now, f)
 	_, others := taken(r)

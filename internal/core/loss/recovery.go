@@ -59,7 +59,13 @@ func (r *Recovery) Losing() bool { return r.seq <= r.lossy }
 // Slow doubles signals for a while if an operation takes long. Without multicasts nothing else
 // shows that frames are lost. since is when a tick first found the operation open, or 0.
 func (r *Recovery) Slow(since, now moment.Time) {
-	if r.cfg.Direct && since > 0 && now-since >= r.cfg.Repair {
+	if since > 0 && now-since >= r.cfg.Repair {
+		r.beWary()
+	}
+}
+
+func (r *Recovery) beWary() {
+	if r.cfg.Direct {
 		r.wary = r.seq + lossMemory
 	}
 }
@@ -70,11 +76,6 @@ func (r *Recovery) End(l *Losses) {
 		r.Lost() // ranks below may ask as well
 	}
 	l.repairs.disarm()
-}
-
-// Due returns when a step of l is due. since is as for AskUnheard.
-func (r *Recovery) Due(l *Losses, since moment.Time) moment.Time {
-	return min(l.repairs.due(), l.gaps.due(), r.unheardDue(l, since))
 }
 
 // Normalize makes Recoveries equal if they differ only in durations.

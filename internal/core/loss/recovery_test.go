@@ -56,16 +56,21 @@ func TestDoubles(t *testing.T) {
 	useful := func(uint64, int) bool { return false }
 	r := New(Config{Repair: base, Direct: true})
 	r.Begin(3)
+	repeatDue := func() moment.Time {
+		first := moment.Never
+		r.Repetitions(func(due *moment.Time) { first = min(first, *due) })
+		return first
+	}
 	require.Nil(t, r.Repeat(1, useful))
-	require.Equal(t, moment.Never, r.RepeatDue())
+	require.Equal(t, moment.Never, repeatDue())
 	a := Double{Seq: 3, Slot: ir.Signal(1), Print: 9, To: 2}
 	r.Double(a)
 	require.True(t, r.Repeating())
-	require.Zero(t, r.RepeatDue())
+	require.Zero(t, repeatDue())
 	require.Empty(t, r.Repeat(1000, useful), "it has just been sent")
 	last := moment.Time(1000)
 	for n := range maxRepeats {
-		due := r.RepeatDue()
+		due := repeatDue()
 		require.Equal(t, firstRepeat<<n, due-last)
 		require.Empty(t, r.Repeat(due-1, useful))
 		got := r.Repeat(due, useful)
@@ -73,7 +78,7 @@ func TestDoubles(t *testing.T) {
 		require.Equal(t, []any{a.Seq, a.Slot, a.Print, a.To}, []any{got[0].Seq, got[0].Slot, got[0].Print, got[0].To})
 		last = due
 	}
-	require.Empty(t, r.Repeat(r.RepeatDue(), useful))
+	require.Empty(t, r.Repeat(repeatDue(), useful))
 	require.False(t, r.Repeating())
 	_, doubled := r.Counts()
 	require.EqualValues(t, 1, doubled)
@@ -110,12 +115,9 @@ func TestDoublesEnd(t *testing.T) {
 // A rank that hears nothing asks each rank once, for little.
 func TestUnheard(t *testing.T) {
 	r, l, f := opened(bcast(40))
-	r.AskUnheard(l, 1000*base, 0, f)
-	requests, _ := taken(r)
-	require.Empty(t, requests, "no tick has found the operation open")
 	var all []request
 	for now := moment.Time(1); now < 10*base; now += base / 4 {
-		r.AskUnheard(l, now, 1, f)
+		r.AskUnheard(l, now, f)
 		requests, _ := taken(r)
 		all = append(all, requests...)
 	}
@@ -124,13 +126,17 @@ func TestUnheard(t *testing.T) {
 		{do: AskChunks, to: 0, late: true, units: []int{0, 1}},
 	}, all)
 	require.False(t, l.Unheard())
-	require.Equal(t, moment.Never, r.Due(l, 1))
+	require.Equal(t, moment.Never, due(r, l, TimerUnheard))
 
-	_, l, _ = opened(bcast(40))
-	require.True(t, l.Alarms().Unheard)
-	require.Equal(t, 1+base, r.Due(l, 1))
+	r, l, f = opened(bcast(40))
+	r.AskUnheard(l, 1, f)
+	require.Equal(t, 1+base, due(r, l, TimerUnheard))
+	l.Await()
+	r.AskUnheard(l, 1+base, f)
+	require.Equal(t, 1+2*base, due(r, l, TimerUnheard), "the previous multicast has been heard")
 	l.Hear(3)
 	require.False(t, l.Unheard())
+	require.Equal(t, moment.Never, due(r, l, TimerUnheard))
 }
 
 // The end of an operation at a rank shows that the chunks it needed exist.

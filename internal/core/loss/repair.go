@@ -25,18 +25,17 @@ type repairs struct {
 type repair struct {
 	rule   Rule
 	armed  bool
-	fresh  bool // armed since the last tick: the fields below are not set
-	spared bool // postponed since the last tick
-	behind bool // earlier frames had not left when it was last due
-	rounds int  // how often it has put a part of its chunks; 0: it is not in the middle of them
-	due    moment.Time
+	spared bool        // postponed since the last tick
+	behind bool        // earlier frames had not left when it was last due
+	rounds int         // how often it has put a part of its chunks; 0: it is not in the middle of them
+	due    moment.Time // 0: armed since the last tick, which sets the fields below
 	wait   moment.Time
 	since  moment.Time // when it was armed, or last carried out
 }
 
 // Arm starts the timer of a repair rule whose slots are set.
 func (l *Losses) Arm(rule Rule) {
-	l.repairs.list = append(l.repairs.list, repair{rule: rule, armed: true, fresh: true})
+	l.repairs.list = append(l.repairs.list, repair{rule: rule, armed: true})
 	l.repairs.armed++
 }
 
@@ -48,17 +47,6 @@ func (rs *repairs) call(p *repair) {
 
 // disarm ends all repairs.
 func (rs *repairs) disarm() { rs.list, rs.armed = rs.list[:0], 0 }
-
-// due returns when the next repair is due.
-func (rs *repairs) due() moment.Time {
-	due := moment.Never
-	for i := range rs.list {
-		if p := &rs.list[i]; p.armed {
-			due = min(due, p.due)
-		}
-	}
-	return due
-}
 
 // Job is a repair to carry out.
 type Job struct {
@@ -93,7 +81,7 @@ func (r *Recovery) NextRepair(l *Losses, at int, now moment.Time, f Facts) (j Jo
 
 // isDue reports whether p is to be carried out now. It calls p off if p is not wanted any more.
 func (r *Recovery) isDue(l *Losses, p *repair, now moment.Time, f Facts) bool {
-	if p.fresh {
+	if p.due == 0 {
 		r.stamp(l, p, now)
 	}
 	if p.spared {
@@ -128,7 +116,7 @@ func (r *Recovery) isDue(l *Losses, p *repair, now moment.Time, f Facts) bool {
 // the tree).
 func (r *Recovery) stamp(l *Losses, p *repair, now moment.Time) {
 	after := p.rule.After
-	p.fresh, p.since = false, now
+	p.since = now
 	p.due = now + moment.Time(after)*r.cfg.Repair
 	p.wait = moment.Time(max(after, 1)) * r.cfg.Repair
 	if after > 0 && !p.rule.Chunks {
@@ -181,13 +169,12 @@ func (l *Losses) Spare(rank int, whole bool) {
 
 // normalize forgets repairs that have been called off, which are never armed again in this
 // operation.
-func (rs *repairs) normalize(now, later, repairTime moment.Time) {
+func (rs *repairs) normalize(now, repairTime moment.Time) {
 	rs.list = slices.DeleteFunc(rs.list, func(p repair) bool { return !p.armed })
 	slices.SortFunc(rs.list, func(a, b repair) int { return int(a.rule.Number - b.rule.Number) })
 	for i := range rs.list {
-		if p := &rs.list[i]; !p.fresh {
-			p.due, p.wait, p.since = later, repairTime, now
-		}
+		p := &rs.list[i]
+		p.wait, p.since = repairTime, now
 	}
 }
 
@@ -196,7 +183,7 @@ func (rs *repairs) appendState(s *encode.Buffer) {
 	for i := range rs.list {
 		if p := &rs.list[i]; p.armed {
 			s.Num(int(p.rule.Number))
-			s.Flags(p.fresh, p.spared, p.behind)
+			s.Flags(p.due == 0, p.spared, p.behind)
 			s.Num(p.rounds)
 		}
 	}

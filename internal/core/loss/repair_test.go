@@ -31,23 +31,23 @@ func TestRepairsBackOff(t *testing.T) {
 	r, l, f := opened(bcast(4))
 	l.Arm(putsChunks)
 	require.True(t, l.Timed())
-	require.Zero(t, r.Due(l, 0), "at once, to start the timer")
+	require.Zero(t, due(r, l, TimerRepair), "at once, to start the timer")
 	require.Empty(t, jobs(r, l, 1000, f, false))
 	last := moment.Time(1000)
 	var waits []moment.Time
 	for range 8 {
-		due := r.Due(l, 0)
-		require.Empty(t, jobs(r, l, due-1, f, false))
-		require.Len(t, jobs(r, l, due, f, false), 1)
-		waits = append(waits, (due-last)/base)
-		last = due
+		next := due(r, l, TimerRepair)
+		require.Empty(t, jobs(r, l, next-1, f, false))
+		require.Len(t, jobs(r, l, next, f, false), 1)
+		waits = append(waits, (next-last)/base)
+		last = next
 	}
 	require.Equal(t, []moment.Time{2, 4, 8, 16, 32, 64, 64, 64}, waits)
 	n, _ := r.Counts()
 	require.EqualValues(t, 8, n)
 	f.called[4] = true
 	require.Empty(t, jobs(r, l, last+1000*base, f, false))
-	require.Equal(t, moment.Never, r.Due(l, 0))
+	require.Equal(t, moment.Never, due(r, l, TimerRepair))
 	require.False(t, l.Timed())
 }
 
@@ -58,24 +58,24 @@ func TestRepairsInRounds(t *testing.T) {
 	l.Arm(putsChunks)
 	jobs(r, l, 1, f, true)
 	f.unsent = true
-	require.Empty(t, jobs(r, l, r.Due(l, 0), f, true), "the multicast has not left")
+	require.Empty(t, jobs(r, l, due(r, l, TimerRepair), f, true), "the multicast has not left")
 	f.unsent = false
-	require.Empty(t, jobs(r, l, r.Due(l, 0), f, true), "it has just left")
+	require.Empty(t, jobs(r, l, due(r, l, TimerRepair), f, true), "it has just left")
 	var most []int
 	now := moment.Time(0)
 	for range 4 {
-		now = r.Due(l, 0)
+		now = due(r, l, TimerRepair)
 		list := jobs(r, l, now, f, true)
 		require.Len(t, list, 1)
 		require.EqualValues(t, 4, list[0].Rule)
 		most = append(most, list[0].Most)
-		require.Equal(t, now+base/4, r.Due(l, 0))
+		require.Equal(t, now+base/4, due(r, l, TimerRepair))
 	}
 	require.Equal(t, []int{256, 512, 1024, 2048}, most)
 	f.unsent = true
 	now += base / 4
 	require.Empty(t, jobs(r, l, now, f, true))
-	require.Equal(t, now+base/4, r.Due(l, 0), "the rest follows the frames that have left")
+	require.Equal(t, now+base/4, due(r, l, TimerRepair), "the rest follows the frames that have left")
 }
 
 // Where losses are seen, a repair of a short message puts less, and waits longer for the rest.
@@ -84,10 +84,10 @@ func TestRepairsOfShortMessagesWhileLosing(t *testing.T) {
 	r.Lost()
 	l.Arm(putsChunks)
 	jobs(r, l, 1, f, true)
-	now := r.Due(l, 0)
+	now := due(r, l, TimerRepair)
 	list := jobs(r, l, now, f, true)
 	require.Equal(t, 2, list[0].Most)
-	require.Equal(t, now+2*base, r.Due(l, 0))
+	require.Equal(t, now+2*base, due(r, l, TimerRepair))
 }
 
 // A rank that is at work is spared; a rank that has all chunks needs no repair.
@@ -101,13 +101,18 @@ func TestSpare(t *testing.T) {
 	require.Len(t, jobs(r, l, 1+2*base, f, false), 1, "the one that puts signals")
 	require.Len(t, jobs(r, l, 1+2*base+2*base, f, false), 2)
 	l.Spare(3, true)
-	require.Equal(t, []int{5}, l.Alarms().Repairs)
+	var rules []int
+	r.Timers(l, func(k Timer, rule int, began *moment.Time, _ moment.Time) {
+		if k == TimerRepair {
+			rules, *began = append(rules, rule), 77*base
+		}
+	})
+	require.Equal(t, []int{5}, rules)
 	repairs, _, _ := l.Usage()
 	require.Equal(t, 1, repairs)
-	l.RingRepair(5, 77*base)
-	require.Equal(t, 77*base, r.Due(l, 0))
+	require.Equal(t, 77*base, due(r, l, TimerRepair))
 	r.End(l)
-	require.Empty(t, l.Alarms().Repairs)
+	require.Equal(t, moment.Never, due(r, l, TimerRepair))
 }
 
 // Signals of an operation without bytes are asked for once: a lane loses nothing.
@@ -116,10 +121,10 @@ func TestSignalsWithoutBytesAreAskedForOnce(t *testing.T) {
 	l.Arm(putsSignals)
 	_, ok := r.NextRepair(l, 0, 1, f)
 	require.False(t, ok)
-	j, ok := r.NextRepair(l, 0, r.Due(l, 0), f)
+	j, ok := r.NextRepair(l, 0, due(r, l, TimerRepair), f)
 	require.True(t, ok)
 	r.Repaired(l, j, 1, false, true)
-	require.Equal(t, moment.Never, r.Due(l, 0))
+	require.Equal(t, moment.Never, due(r, l, TimerRepair))
 }
 
 // While answers by datagram arrive, the schedule does not ask for whole chunks.
@@ -147,7 +152,7 @@ func TestPaceOfRepairs(t *testing.T) {
 		jobs(r, l, now, f, false)
 		now += 500e3
 	}
-	require.Equal(t, now-500e3+pacePatience*500e3, r.Due(l, 0))
+	require.Equal(t, now-500e3+pacePatience*500e3, due(r, l, TimerRepair))
 }
 
 // Frames that took long to arrive here take as long to others.

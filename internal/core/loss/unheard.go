@@ -16,22 +16,26 @@ func (l *Losses) Unheard() bool {
 	return !l.Heard && l.unheard < len(l.ask) && !l.whole()
 }
 
-// unheardDue returns when to ask the next rank.
-func (r *Recovery) unheardDue(l *Losses, since moment.Time) moment.Time {
-	if since == 0 || !l.Unheard() {
-		return moment.Never
-	}
-	return since + moment.Time(1+l.unheard)*max(r.cfg.Repair, r.silence())
+// Await makes the wait for the multicast begin at the next tick: the root's previous multicast has
+// just been heard, and this one follows it.
+func (l *Losses) Await() { l.since = 0 }
+
+// unheardWait is how long to wait before the next rank is asked.
+func (r *Recovery) unheardWait(l *Losses) moment.Time {
+	return moment.Time(1+l.unheard) * max(r.cfg.Repair, r.silence())
 }
 
-// AskUnheard asks the next rank, if a request is due, for as much as a repair puts at first. since
-// is when this rank found the operation open, or later heard the root's previous multicast; 0: not
-// yet.
-func (r *Recovery) AskUnheard(l *Losses, now, since moment.Time, f Facts) {
-	if now < r.unheardDue(l, since) {
+// AskUnheard asks the next rank, if a request is due, for as much as a repair puts at first.
+func (r *Recovery) AskUnheard(l *Losses, now moment.Time, f Facts) {
+	if l.since == 0 {
+		l.since = now
+	}
+	if !l.Unheard() || now < l.since+r.unheardWait(l) {
 		return
 	}
 	to := int(l.ask[l.unheard])
 	l.unheard++
+	// The operation takes long: see Slow.
+	r.beWary()
 	r.askChunks(l, 0, l.chunks, l.some(0), to, true, f) // if there are too many requests, the schedule repairs
 }

@@ -45,25 +45,14 @@ func (d *Dispute) Tick(now, patience moment.Time) bool {
 	if !d.open {
 		return false
 	}
-	if d.until == 0 {
-		d.until = now + patience
-		if !d.whole {
-			d.until += patience
-		}
+	if !d.whole {
+		patience *= 2
 	}
-	return now >= d.until
+	return d.until.Over(now, patience)
 }
 
-// Due returns when to call Tick again.
-func (d *Dispute) Due() moment.Time {
-	if !d.open {
-		return moment.Never
-	}
-	return d.until
-}
-
-// Defer makes the wait end at a given moment.
-func (d *Dispute) Defer(until moment.Time) { d.until = until }
+// Until is when the wait of an open dispute is over; 0: the next tick begins it.
+func (d *Dispute) Until() *moment.Time { return &d.until }
 
 // AppendState appends the state of d without durations. At a rank that has failed the words no
 // longer matter.

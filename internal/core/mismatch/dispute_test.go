@@ -14,16 +14,15 @@ const patience = moment.Time(100)
 func TestWaitForTheOtherSide(t *testing.T) {
 	var d Dispute
 	require.False(t, d.Tick(10, patience))
-	require.Equal(t, moment.Never, d.Due())
 	d.Open(3, "one side")
 	require.True(t, d.IsOpen())
 	require.True(t, d.Awaits(3))
 	require.False(t, d.Awaits(2))
-	require.Zero(t, d.Due(), "at once, to begin the wait")
+	require.Zero(t, *d.Until(), "the next tick begins the wait")
 	require.False(t, d.Tick(10, patience))
-	require.Equal(t, 10+2*patience, d.Due())
-	require.False(t, d.Tick(d.Due()-1, patience))
-	require.True(t, d.Tick(d.Due(), patience))
+	require.Equal(t, 10+2*patience, *d.Until())
+	require.False(t, d.Tick(*d.Until()-1, patience))
+	require.True(t, d.Tick(*d.Until(), patience))
 	about, text := d.Mismatch()
 	require.Equal(t, 3, about)
 	require.Equal(t, "one side", text)
@@ -36,16 +35,16 @@ func TestBothSides(t *testing.T) {
 	d.Tick(10, patience)
 	d.Complete(3, "both sides", patience)
 	require.False(t, d.Awaits(3))
-	require.Equal(t, 10+patience, d.Due())
+	require.Equal(t, 10+patience, *d.Until())
 	d.Complete(4, "others", patience)
-	require.Equal(t, 10+patience, d.Due(), "a second mismatch does not shorten the wait")
+	require.Equal(t, 10+patience, *d.Until(), "a second mismatch does not shorten the wait")
 
 	var late Dispute
 	late.Complete(3, "both sides", patience)
 	require.True(t, late.IsOpen())
 	require.False(t, late.Tick(10, patience))
-	require.Equal(t, 10+patience, late.Due())
-	late.Defer(11)
+	require.Equal(t, 10+patience, *late.Until())
+	*late.Until() = 11
 	require.True(t, late.Tick(11, patience))
 }
 

@@ -127,14 +127,7 @@ func (r *Roster) Parted(seq uint64, fingerprint uint32) (a Absence, ok bool) {
 // Overdue returns a suspected rank whose goodbye has not arrived in time.
 func (r *Roster) Overdue(now moment.Time) (a Absence, ok bool) {
 	for i := range r.absent {
-		a := &r.absent[i]
-		if a.State != Suspected {
-			continue
-		}
-		if a.Until == 0 {
-			a.Until = now + Suspicion
-		}
-		if now >= a.Until {
+		if a := &r.absent[i]; a.State == Suspected && a.Until.Over(now, Suspicion) {
 			return *a, true
 		}
 	}
@@ -144,17 +137,6 @@ func (r *Roster) Overdue(now moment.Time) (a Absence, ok bool) {
 // Suspects reports whether a rank is suspected.
 func (r *Roster) Suspects() bool {
 	return slices.ContainsFunc(r.absent, func(a Absence) bool { return a.State == Suspected })
-}
-
-// Due returns when to call Overdue again.
-func (r *Roster) Due() moment.Time {
-	due := moment.Never
-	for _, a := range r.absent {
-		if a.State == Suspected {
-			due = min(due, a.Until)
-		}
-	}
-	return due
 }
 
 // Children appends to dst the children of rank in the binomial tree of origin among size ranks. The

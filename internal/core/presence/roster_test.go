@@ -7,13 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/schedgen/schedgen/internal/core/internal/moment"
 	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
 func TestRoster(t *testing.T) {
 	var r Roster
-	require.Equal(t, moment.Never, r.Due())
 	require.Empty(t, r.All())
 
 	refused := errors.New("refused")
@@ -23,7 +21,7 @@ func TestRoster(t *testing.T) {
 	require.True(t, r.Suspects())
 	_, overdue := r.Overdue(5)
 	require.False(t, overdue)
-	require.Equal(t, 5+Suspicion, r.Due())
+	require.Equal(t, 5+Suspicion, r.Of(2).Until)
 	require.False(t, r.Gone(2))
 
 	r.Leave(3, Unknown, 0)
@@ -51,7 +49,6 @@ func TestRoster(t *testing.T) {
 	require.True(t, r.Lost(2))
 	require.False(t, r.Lost(3))
 	require.Equal(t, Lost, r.Of(2).State)
-	require.Equal(t, moment.Never, r.Due())
 	require.Nil(t, r.Of(1))
 }
 

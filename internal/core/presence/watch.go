@@ -190,15 +190,14 @@ func (w *Watch) Targets() []int {
 	return ranks
 }
 
-// Due returns when Tick next has something to do.
-func (w *Watch) Due(r *Roster, agreeing bool) moment.Time {
+// Timers visits the moments at which Tick next has something to do, as of the last Tick.
+func (w *Watch) Timers(visit func(due *moment.Time)) {
 	if w.on {
-		return min(w.ask, w.until)
+		visit(&w.ask)
 	}
-	if w.wanted && w.some(r, agreeing) {
-		return 1
+	if w.Active() {
+		visit(&w.until)
 	}
-	return moment.Never
 }
 
 // Tick looks for signs of life. The caller takes the silent ranks for lost, and asks the questions.
@@ -321,19 +320,6 @@ func farther(distance int, agreeing bool) int {
 		return distance + 1
 	}
 	return Farther(distance)
-}
-
-// some reports whether there may be a rank to watch.
-func (w *Watch) some(r *Roster, agreeing bool) bool {
-	if !AllNear(w.cfg.Size) {
-		return true
-	}
-	for distance := 1; distance < w.cfg.Size; distance = farther(distance, agreeing) {
-		if !r.Gone((w.cfg.Rank + distance) % w.cfg.Size) {
-			return true
-		}
-	}
-	return false
 }
 
 // Clone returns an independent copy of w.

@@ -45,11 +45,18 @@ func newWatcher(rank, size int) *watcher {
 	return &watcher{Watch: NewWatch(WatchConfig{Rank: rank, Size: size, Silence: silence, Datagrams: true}), now: 1}
 }
 
+// due returns when to tick w.
+func (w *watcher) due() moment.Time {
+	due := moment.Never
+	w.Timers(func(at *moment.Time) { due = min(due, *at) })
+	return due
+}
+
 // goOn ticks w whenever it is due, until end, and does each before. A silent rank becomes lost.
 func (w *watcher) goOn(end moment.Time, each func()) {
 	for w.now < end {
 		each()
-		w.now = min(max(w.now+1, w.Due(&w.roster, w.agreeing)), end)
+		w.now = min(max(w.now+1, w.due()), end)
 		w.tick()
 	}
 }
@@ -73,7 +80,7 @@ func (w *watcher) tick() {
 
 func TestNoRankIsWatchedWithoutRequest(t *testing.T) {
 	w := newWatcher(1, 4)
-	require.Equal(t, moment.Never, w.Due(&w.roster, false))
+	require.Equal(t, moment.Never, w.due())
 	w.goOn(100*second, func() {})
 	require.Empty(t, w.asked)
 	require.False(t, w.Active())
@@ -90,7 +97,7 @@ func TestNoRankIsWatchedWithoutRequest(t *testing.T) {
 func TestWatchEnds(t *testing.T) {
 	w := newWatcher(1, 4)
 	w.Want()
-	require.EqualValues(t, 1, w.Due(&w.roster, false))
+	require.Zero(t, w.due(), "at once")
 	w.goOn(100*second, func() { w.Hear(2) })
 	require.Equal(t, []int{2, 2, 2}, w.asked)
 	require.False(t, w.Active())
@@ -147,7 +154,7 @@ func TestLastRankFindsThatAllHaveLeft(t *testing.T) {
 					refused[rank] = w.now + second/4
 				}
 			}
-			next := w.Due(&w.roster, true)
+			next := w.due()
 			for rank, at := range refused {
 				if !w.roster.Gone(rank) {
 					next = min(next, at)
@@ -212,9 +219,8 @@ func TestGoneRanksAreNotWatched(t *testing.T) {
 	w.Want()
 	w.now += 2 * second
 	w.tick()
-	require.False(t, w.Active())
-	w.Want()
-	require.Equal(t, moment.Never, w.Due(&w.roster, false))
+	require.False(t, w.Active(), "there is no rank to watch")
+	require.Equal(t, moment.Never, w.due())
 }
 
 // Among many ranks, during an agreement, ranks that are not near are watched too.

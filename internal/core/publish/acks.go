@@ -3,6 +3,7 @@ package publish
 import (
 	"fmt"
 	mathbits "math/bits"
+	"slices"
 
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -23,17 +24,11 @@ type timer struct {
 
 // tick reports whether the timer, which takes span, has run out. It stops then.
 func (t *timer) tick(now, span moment.Time) bool {
-	if !t.on {
-		return false
+	over := t.on && t.due.Over(now, span)
+	if over {
+		*t = timer{}
 	}
-	if t.due == 0 {
-		t.due = now + span
-	}
-	if now < t.due {
-		return false
-	}
-	*t = timer{}
-	return true
+	return over
 }
 
 func (m *Messages) start(t *timer) {
@@ -43,34 +38,28 @@ func (m *Messages) start(t *timer) {
 // Timed reports whether a timer may run.
 func (m *Messages) Timed() bool { return m.timed }
 
-// Due returns when Tick next has something to do.
-func (m *Messages) Due() moment.Time {
+// Timers visits the timers that run: the kind, the origin of the messages, the rank whose
+// acknowledgement is overdue (TimerLate), and when the timer runs out; 0: the next tick starts it.
+func (m *Messages) Timers(visit func(kind Timer, origin, rank int, due *moment.Time)) {
 	if !m.timed {
-		return moment.Never
+		return
 	}
-	due := moment.Never
 	for _, st := range m.streams {
-		if st != nil {
-			due = min(due, st.due())
+		if st == nil {
+			continue
+		}
+		if st.ack.on {
+			visit(TimerAck, st.origin, 0, &st.ack.due)
+		}
+		if st.lack.on {
+			visit(TimerLack, st.origin, 0, &st.lack.due)
+		}
+		for i := range st.below {
+			if b := &st.below[i]; b.late.on {
+				visit(TimerLate, st.origin, b.rank, &b.late.due)
+			}
 		}
 	}
-	return due
-}
-
-// due returns when the first timer of the stream runs out.
-func (st *stream) due() moment.Time {
-	due := min(st.ack.rings(), st.lack.rings())
-	for i := range st.below {
-		due = min(due, st.below[i].late.rings())
-	}
-	return due
-}
-
-func (t *timer) rings() moment.Time {
-	if !t.on {
-		return moment.Never
-	}
-	return t.due
 }
 
 // Tick does what is due.
@@ -96,7 +85,7 @@ func (m *Messages) Tick(now moment.Time) {
 				m.overdue(st, b)
 			}
 		}
-		m.timed = m.timed || st.due() != moment.Never
+		m.timed = m.timed || st.ack.on || st.lack.on || slices.ContainsFunc(st.below, func(b below) bool { return b.late.on })
 	}
 }
 

@@ -65,21 +65,14 @@ type Counts struct {
 	Given     uint64 // messages put to ranks that had lost their multicasts
 }
 
-// Alarm is a timer that runs.
-type Alarm struct {
-	Kind   AlarmKind
-	Origin int // whose messages the timer is about
-	Rank   int // AlarmLate: the rank whose acknowledgement is missing
-}
+// Timer is the kind of a timer.
+type Timer uint8
 
-// AlarmKind is the kind of an alarm.
-type AlarmKind uint8
-
-// The kinds of alarms.
+// The kinds of timers.
 const (
-	AlarmAck  AlarmKind = iota // messages that have come are acknowledged
-	AlarmLack                  // messages that exist and have not come are asked for
-	AlarmLate                  // an acknowledgement is overdue
+	TimerAck  Timer = iota // messages that have come are acknowledged
+	TimerLack              // messages that exist and have not come are asked for
+	TimerLate              // an acknowledgement is overdue
 )
 
 // Messages is one rank's end of all rootless messages.

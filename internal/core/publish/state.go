@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/core/internal/encode"
-	"github.com/schedgen/schedgen/internal/core/internal/moment"
 	"github.com/schedgen/schedgen/internal/core/presence"
 )
 
@@ -44,54 +43,6 @@ func (st *stream) clone() *stream {
 		}
 	}
 	return &n
-}
-
-// timers yields the timers that run, with their alarms.
-func (m *Messages) timers(yield func(Alarm, *timer) bool) {
-	for _, st := range m.streams {
-		if st != nil && !st.timers(yield) {
-			return
-		}
-	}
-}
-
-func (st *stream) timers(yield func(Alarm, *timer) bool) bool {
-	if st.ack.on && !yield(Alarm{AlarmAck, st.origin, 0}, &st.ack) {
-		return false
-	}
-	if st.lack.on && !yield(Alarm{AlarmLack, st.origin, 0}, &st.lack) {
-		return false
-	}
-	for i := range st.below {
-		if b := &st.below[i]; b.late.on && !yield(Alarm{AlarmLate, st.origin, b.rank}, &b.late) {
-			return false
-		}
-	}
-	return true
-}
-
-// Normalize makes all timers run out at the moment at.
-func (m *Messages) Normalize(at moment.Time) {
-	for _, t := range m.timers {
-		t.due = at
-	}
-}
-
-// Alarms appends the timers that run.
-func (m *Messages) Alarms(dst []Alarm) []Alarm {
-	for a := range m.timers {
-		dst = append(dst, a)
-	}
-	return dst
-}
-
-// Ring makes the timer of an alarm run out at the moment at.
-func (m *Messages) Ring(a Alarm, at moment.Time) {
-	for of, t := range m.timers {
-		if of == a {
-			t.due = at
-		}
-	}
 }
 
 // AppendState appends the state that determines all later steps.
