@@ -95,7 +95,7 @@ func (s *system) work(id uint32, e event) *outcome {
 	}
 	out.next = s.add(l)
 	out.sent = net.sent
-	out.idle = out.next == id && len(out.sent) == 0
+	out.idle = out.next == id && len(out.sent) == 0 && out.problem == ""
 	return out
 }
 
