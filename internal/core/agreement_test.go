@@ -13,55 +13,14 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// carrier is the network of agreements.
-type carrier struct {
-	discard
-	from int
-	all  *[]told
-}
-
-// told is a message from one rank to another.
-type told struct {
-	to   int
-	head wire.Header
-	body []byte
-}
-
-func (c *carrier) Put(to int, f *wire.Frame) {
-	if f.Kind == wire.FrameAgree {
-		h := f.Header
-		h.From = c.from
-		*c.all = append(*c.all, told{to, h, slices.Clone(f.Body)})
-	}
-	c.drop(f)
-}
-
-// group is the cores of some ranks, with one stopped rank, and the messages under way between them.
-type group struct {
-	stopped int
-	cores   []*Core
-	way     []told
-	kept    []told // messages for the stopped rank
-}
-
-func (g *group) core(rank, size int) *Core {
-	return New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 1000, Stall: 1000, PublishWindow: 1, Overlay: nowhere{}}, &carrier{from: rank, all: &g.way})
-}
-
-// agree lets all ranks agree except the stopped one.
-func (g *group) agree(t *testing.T) {
-	left := slices.Delete(slices.Clone(g.cores), g.stopped, g.stopped+1)
-	for _, c := range left {
+// agree lets all ranks that have a core agree.
+func (l *lanes) agree(t *testing.T) {
+	present := slices.DeleteFunc(slices.Clone(l.cores), func(c *Core) bool { return c == nil })
+	for _, c := range present {
 		c.Vote(Vote{})
 	}
-	for ; len(g.way) > 0; g.way = g.way[1:] {
-		if l := g.way[0]; l.to == g.stopped {
-			g.kept = append(g.kept, l)
-		} else {
-			g.cores[l.to].heardAgreement(&l.head, l.body)
-		}
-	}
-	for _, c := range left {
+	l.deliverAll(t)
+	for _, c := range present {
 		require.NoError(t, c.Excluded())
 		require.True(t, c.Confirmed(), "rank %d", c.env.Rank)
 		_, ok := c.Outcome(c.agree.Last())
@@ -73,24 +32,37 @@ func (g *group) agree(t *testing.T) {
 // it that the others have agreed without it, even if the sender knows this only from others.
 func TestStoppedRankIsExcluded(t *testing.T) {
 	const size, stopped = 4, 2
+	member := func(rank int, net Net) *Core {
+		return New(Config{Rank: rank, Size: size, Epoch: 1, Repair: 1000, Stall: 1000, PublishWindow: 1, Overlay: nowhere{}}, net)
+	}
+	kept := 0 // messages for the stopped rank
 	for _, finds := range []int{0, 1, 3} {
-		g := &group{stopped: stopped}
+		l := newLanes(size)
 		for rank := range size {
-			g.cores = append(g.cores, g.core(rank, size))
-		}
-		g.cores[finds].members.Lose(stopped, false)
-		g.agree(t)
-		g.agree(t)
-		for _, l := range g.kept {
-			c := g.core(stopped, size)
-			c.heardAgreement(&l.head, l.body)
-			if l.head.Seq <= 1 && c.Excluded() == nil {
-				require.NoError(t, c.Err()) // the message of a rank that did not know yet
-				continue
+			if rank != stopped {
+				l.cores[rank] = member(rank, l.net(rank))
 			}
-			require.Error(t, c.Excluded(), "rank %d in ballot %d", l.head.From, l.head.Seq)
+		}
+		l.cores[finds].members.Lose(stopped, false)
+		l.agree(t)
+		l.agree(t)
+		for from := range size {
+			for _, f := range l.queue[[3]int{from, stopped, int(wire.LaneControl)}] {
+				if f.Kind != wire.FrameAgree {
+					continue
+				}
+				kept++
+				c := member(stopped, &discard{})
+				c.heardAgreement(&f.Header, f.Body)
+				if f.Seq <= 1 && c.Excluded() == nil {
+					require.NoError(t, c.Err()) // the message of a rank that did not know yet
+					continue
+				}
+				require.Error(t, c.Excluded(), "rank %d in ballot %d", f.From, f.Seq)
+			}
 		}
 	}
+	require.NotZero(t, kept)
 }
 
 // telling is the facts of a rank that knows of gone and lost ranks.

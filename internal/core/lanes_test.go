@@ -46,17 +46,18 @@ func gone(f *wire.Frame) {
 	f.Release()
 }
 
-// deliver delivers the first frame of one lane, unless it is held, and reports whether it has.
+// deliver delivers the first frame of one lane, and reports whether it has. Frames that are held
+// stay in their lanes, as do those for a rank without a core.
 func (l *lanes) deliver(t require.TestingT, choice int) (moved bool) {
 	if len(l.order) == 0 {
 		return false
 	}
 	at := l.order[choice%len(l.order)]
-	if len(l.queue[at]) == 0 {
+	c := l.cores[at[1]]
+	if len(l.queue[at]) == 0 || c == nil {
 		return false
 	}
 	f := l.queue[at][0]
-	c := l.cores[at[1]]
 	dst, v := c.Body(&f.Header)
 	switch v {
 	case wire.Hold:
