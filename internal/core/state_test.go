@@ -76,7 +76,7 @@ var considered = map[string]string{
 	"Config.Direct": "derived", "pace.last": "time", "pace.least": "time", "pace.asked": "time",
 	"Step.acts": "derived", "act.slot": "derived", "act.to": "derived", "act.own": "derived", "act.line": "derived", "act.from": "derived", "act.made": "derived", "act.into": "derived", "act.of": "derived", "Quick.cells": "scratch", "Quick.given": "scratch", "Quick.broken": "scratch",
 	"op.folds": "state", "folding.with": "derived", "folding.made": "scratch", "folding.done": "state", "operations.folding": "derived",
-	"cells.of": "derived", "cells.parts": "derived", "cells.late": "derived", "Plan.InPlace": "derived", "operations.spare": "scratch", "Fold.Kernel": "derived", "Fold.Name": "derived", "Fold.Commutes": "derived", "Fold.Element": "derived", "Fold.Trusted": "derived",
+	"cells.of": "derived", "cells.parts": "derived", "cells.late": "derived", "Plan.InPlace": "derived", "operations.spare": "scratch", "Fold.Kernel": "derived", "Fold.Name": "derived", "Fold.Commutes": "derived", "Fold.Element": "derived", "Fold.Trusted": "derived", "Fold.Exact": "derived",
 	"op.memory": "state", "op.unit": "derived", "op.shared": "derived", "places.folds": "derived", "places.cells": "derived", "memory.areas": "state", "memory.per": "derived", "memory.element": "derived", "memory.apart": "derived", "items.bytes": "state", "items.n": "derived", "items.uneven": "derived", "items.at": "derived", "place.area": "derived", "place.item": "derived", "place.part": "derived", "Step.into": "derived", "Quick.mem": "scratch", "Quick.fold": "scratch",
 	"Plan.recovers": "derived", "Plan.yields": "derived", "Plan.recovery": "derived",
 
