@@ -70,14 +70,17 @@ func New(paths []string, o Options) (*Origin, error) {
 		if !bare(path) {
 			s.name = filepath.Base(path)
 		}
-		for _, other := range origin.sources {
+		at := 0 // the sources are in the order of their names
+		for i, other := range origin.sources {
 			if s.name != "" && s.name == other.name {
 				return nil, fmt.Errorf("%s and %s would both be sent as %s", other.path, s.path, s.name)
 			}
+			if other.name <= s.name {
+				at = i + 1
+			}
 		}
-		origin.sources = append(origin.sources, s)
+		origin.sources = slices.Insert(origin.sources, at, s)
 	}
-	slices.SortStableFunc(origin.sources, func(a, b source) int { return strings.Compare(a.name, b.name) })
 	return origin, nil
 }
 
