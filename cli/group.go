@@ -150,19 +150,19 @@ func (f *groupFlags) join(ctx context.Context, verb string, std terminal.Stdio) 
 	}
 	m := newMember(f, std)
 	cfg.Changed = m.changed
+	if f.Status != nil { // before the member joins, so that a probe finds it healthy while it waits
+		if m.page, err = f.serve(ctx, status.Handler(m.report)); err != nil {
+			return nil, errors.Join(err, m.close(), cfg.Manager.Close())
+		}
+		tellPage(std, m.page.Addr().String())
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, crew.MeetingTime, &lateError{fmt.Sprintf("not a member after %v", crew.MeetingTime)})
 	defer cancel()
 	if m.group, err = group.Join(ctx, cfg); err != nil {
 		m.close()
 		return nil, f.joinError(ctx, err)
 	}
-	if f.Status != nil {
-		if m.page, err = f.serve(ctx, status.Handler(m.report)); err != nil {
-			m.close()
-			return nil, err
-		}
-		tellPage(std, m.page.Addr().String())
-	}
+	close(m.joined)
 	return m, nil
 }
 

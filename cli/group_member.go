@@ -20,6 +20,7 @@ type member struct {
 	group   *group.Group
 	page    *status.Server // nil without --status
 	began   time.Time
+	joined  chan struct{} // closed when group is set
 	roster  roster
 	changes chan group.Change // changes to print
 	told    chan struct{}     // closed when all changes are printed
@@ -32,7 +33,7 @@ type member struct {
 const slack = 64
 
 func newMember(f *groupFlags, std terminal.Stdio) *member {
-	m := &member{flags: f, std: std, began: time.Now(), changes: make(chan group.Change, slack), told: make(chan struct{})}
+	m := &member{flags: f, std: std, began: time.Now(), joined: make(chan struct{}), changes: make(chan group.Change, slack), told: make(chan struct{})}
 	go func() {
 		defer close(m.told)
 		for c := range m.changes {
@@ -44,6 +45,11 @@ func newMember(f *groupFlags, std terminal.Stdio) *member {
 
 // report is the [status.Source] of this member alone.
 func (m *member) report(context.Context) []status.Report {
+	select {
+	case <-m.joined:
+	default:
+		return []status.Report{{Note: fmt.Sprintf("has been joining for %.1f s", time.Since(m.began).Seconds())}}
+	}
 	states := m.group.States()
 	if len(states) == 0 {
 		return []status.Report{{Note: "the members of the next view have not met"}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -299,6 +300,41 @@ func (g *guest) broadcasts(ranks, n int) {
 			n--
 		}
 	}
+}
+
+// TestPageBeforeJoining checks that a member that waits for its group answers a probe, and that a
+// member whose page cannot be served does not wait.
+func TestPageBeforeJoining(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	// The founder would be at an address that no host has, so no group begins.
+	command := "group anycast prices --manager embedded://192.0.2.1:7100," + porttest.Hold(t) + " --status "
+	code, _, said := execute(t, command+l.Addr().String())
+	require.Equal(t, terminal.Bad, code, said)
+	require.Contains(t, said, "address already in use")
+	require.NotContains(t, said, "waiting to be taken in")
+
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), exe, strings.Fields(command+"127.0.0.1:0")...)
+	cmd.Args[0] = "schedgen"
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() {
+		require.NoError(t, cmd.Process.Kill())
+		require.Error(t, cmd.Wait(), "killed")
+	}()
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	require.NoError(t, err)
+	res, err := http.Get(pageOf(t, line) + "healthz")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.Contains(t, string(body), "has been joining for")
 }
 
 // TestGroupKey checks that members with the same key meet.
