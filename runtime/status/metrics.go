@@ -251,7 +251,7 @@ type writer struct {
 // number and the rank of this process in it.
 func writeMetrics(b *bytes.Buffer, reports []Report, f format) {
 	w := &writer{Buffer: b, format: f}
-	w.head(&family{name: "schedgen_up", kind: gauge, help: "Whether the process answers."})
+	w.head(&family{name: "schedgen_up", kind: gauge, help: "Whether the process has joined and answers."})
 	for _, r := range reports {
 		w.sample("", truth(r.Note == ""), "process", strconv.Itoa(r.Process))
 	}

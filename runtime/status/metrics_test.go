@@ -286,7 +286,7 @@ func TestHealth(t *testing.T) {
 		{stuckReports()[:1], 200, "rank 0 of 4\nrank 0 is in operation 12, barrier/hsb, for 4.2 s: it lacks s1, from rank 1\n"},
 		{[]status.Report{report(failed)}, 503, "rank 1 of 4\nrank 1 failed: rank 2: rank lost: reset\n"},
 		{[]status.Report{{Process: 1, States: []runtime.State{failed, shrunk}}}, 200, "rank 1 of 4\nrank 1 failed: rank 2: rank lost: reset\n"},
-		{[]status.Report{{Process: 1, Note: "has been joining for 3.0 s"}}, 200, "1 ranks\nrank 1: has been joining for 3.0 s\n"},
+		{[]status.Report{{Process: 1, Note: "has been joining for 3.0 s"}}, 200, "rank 1\nrank 1: has been joining for 3.0 s\n"},
 	} {
 		code, kind, body := get(t, status.Handler(fixed(c.reports)), "/healthz")
 		require.Equal(t, c.code, code, c.want)

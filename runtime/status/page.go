@@ -123,6 +123,9 @@ func title(reports []Report) string {
 	if len(reports) == 1 && size > 1 {
 		return fmt.Sprintf("rank %d of %d", reports[0].Process, size)
 	}
+	if len(reports) == 1 && len(reports[0].States) == 0 { // it does not know the size yet
+		return fmt.Sprintf("rank %d", reports[0].Process)
+	}
 	if len(reports) < size {
 		return fmt.Sprintf("%d of %d ranks", len(reports), size)
 	}
