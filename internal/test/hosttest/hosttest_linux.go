@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,13 +63,15 @@ type Host struct {
 	t   *testing.T
 	cmd *exec.Cmd
 	out output
+	end chan struct{} // closed when the process has ended
 }
 
 // Start makes a host at 10.77.0.n and runs commands there. link is the queueing discipline of its
 // link, or "" for none.
 func Start(t *testing.T, n int, link string, commands ...string) *Host {
 	t.Helper()
-	h := &Host{t: t, cmd: exec.CommandContext(t.Context(), "bash", "-e")}
+	h := &Host{t: t, cmd: exec.CommandContext(t.Context(), "bash", "-e"), end: make(chan struct{})}
+	h.out.more = make(chan struct{}, 1)
 	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
 	h.cmd.Env = append(os.Environ(), inNetwork+"=") // these are no tests
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
@@ -84,7 +87,31 @@ func Start(t *testing.T, n int, link string, commands ...string) *Host {
 	_, err = io.WriteString(in, script)
 	require.NoError(t, err)
 	require.NoError(t, in.Close())
+	go func() {
+		defer close(h.end)
+		_ = h.cmd.Wait() // the exit code tells the error
+	}()
 	return h
+}
+
+// Move moves the link of the host to another bridge, which cuts it off from the hosts at the old one.
+func (h *Host) Move(bridge string) {
+	h.t.Helper()
+	Shell(h.t, fmt.Sprintf("ip link set v%d master %s", h.cmd.Process.Pid, bridge))
+}
+
+// Sees waits until the host has printed a match of pattern. It fails if the host ends
+// without one.
+func (h *Host) Sees(pattern *regexp.Regexp) {
+	h.t.Helper()
+	for !pattern.MatchString(h.out.String()) {
+		select {
+		case <-h.out.more:
+		case <-h.end: // also when the test's context ends
+			require.Regexp(h.t, pattern, h.out.String())
+			return
+		}
+	}
 }
 
 // String returns what the host has printed so far.
@@ -93,7 +120,7 @@ func (h *Host) String() string { return h.out.String() }
 // Wait waits for the exit code and returns the output.
 func (h *Host) Wait(code int) string {
 	h.t.Helper()
-	_ = h.cmd.Wait() // the exit code tells the error
+	<-h.end
 	require.Equal(h.t, code, h.cmd.ProcessState.ExitCode(), "%s", h)
 	return h.out.String()
 }
@@ -102,11 +129,16 @@ func (h *Host) Wait(code int) string {
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
+	more chan struct{} // holds a token when there is new text
 }
 
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	select {
+	case o.more <- struct{}{}:
+	default:
+	}
 	return o.text.Write(b)
 }
 
