@@ -56,7 +56,8 @@ Managers:
 ` + terminal.Table(managerHelp) + `
 With embedded:// each member listens at the first of the addresses that belongs to its host and is
 free. The member at the first address of the list founds the group, unless a member at another
-address already knows the group. Give several addresses: with only one, a member that starts there
+address already knows the group. It waits while the host of another address does not answer, so all
+hosts of the list must be up when a group begins. Give several addresses: with only one, a member that starts there
 after the founder has died founds a second group.
 
 `

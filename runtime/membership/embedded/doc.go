@@ -3,7 +3,8 @@
 //
 // Every member listens, for joining processes and for the members. It looks for the group at its
 // Config.Seeds; any member tells it which member is the manager. A member whose own address is the
-// first of Seeds, or that has no Seeds, founds the group if no other seed knows of one. So a group
+// first of Seeds, or that has no Seeds, founds the group if no other seed knows of one. It waits until
+// the host of each seed answers or refuses, because a silent host may know of the group. So a group
 // whose founder may be started again needs several seeds: otherwise the restarted founder founds
 // another group.
 //

@@ -60,7 +60,7 @@ func (m *Manager) Join(ctx context.Context, self membership.Member) (membership.
 		return membership.View{}, errors.New("join: this manager has a member already")
 	}
 	if err := m.enter(ctx); err != nil {
-		return membership.View{}, fmt.Errorf("join group %q: %w", m.cfg.Group, err)
+		return membership.View{}, fmt.Errorf("look for the group: %w", err)
 	}
 	m.touch()
 	m.wg.Go(m.follow)
