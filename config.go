@@ -158,7 +158,7 @@ const (
 	DelayNone  = DelayPolicy(core.DelayNone)  // the root starts at once
 	DelayFixed = DelayPolicy(core.DelayFixed) // the root waits for Config.RootDelay
 	// DelayAdaptive makes the root watch one rank, drawn for each operation. It waits longer after
-	// this rank was late, and less after it was in time.
+	// this rank was late for the multicast, and less after any other operation.
 	DelayAdaptive = DelayPolicy(core.DelayAdaptive)
 	// DelayRandomPeer makes the root wait until one rank, drawn for each operation, has entered.
 	DelayRandomPeer = DelayPolicy(core.DelayRandomPeer)

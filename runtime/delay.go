@@ -13,9 +13,10 @@ const (
 	DelayNone = core.DelayNone
 	// DelayFixed: the root waits for Config.RootDelay.
 	DelayFixed = core.DelayFixed
-	// DelayAdaptive: in each operation one rank, drawn by a shared seed, tells the root whether the
-	// multicast came too early for it. The root waits longer after "too late" and less after "in
-	// time".
+	// DelayAdaptive: in each operation one rank, drawn by a shared seed, tells the root when it has
+	// entered, and whether the multicast has reached it. The root waits longer if the multicast was
+	// too early for that rank, and less otherwise. A multicast that was lost although that rank had
+	// entered before the root began changes nothing.
 	DelayAdaptive = core.DelayAdaptive
 	// DelayRandomPeer: the root waits until one rank, drawn by a shared seed for each operation,
 	// has entered the operation.

@@ -17,9 +17,10 @@ const (
 	DelayNone DelayPolicy = iota
 	// DelayFixed: the root waits for a fixed time.
 	DelayFixed
-	// DelayAdaptive: in each operation one rank, drawn by a shared seed, tells the root whether the
-	// multicast came too early for it. The root waits longer after "too late" and less after "in
-	// time".
+	// DelayAdaptive: in each operation one rank, drawn by a shared seed, tells the root when it has
+	// entered, and whether the multicast has reached it. The root waits longer if the multicast was
+	// too early for that rank, and less otherwise. A multicast that was lost although that rank had
+	// entered before the root began changes nothing: no delay saves it.
 	DelayAdaptive
 	// DelayRandomPeer: the root waits until one rank, drawn by a shared seed, has entered the
 	// operation.
@@ -84,6 +85,7 @@ func drawPeer(id [16]byte, seq uint64, root, size int) int {
 type gate struct {
 	closed bool
 	peer   int  // DelayRandomPeer: the rank that must enter; else -1
+	met    bool // DelayAdaptive: the drawn rank had entered when the root began
 	wait   Time // other policies: the delay from the next tick on
 	until  Time // when to start; 0: not set yet
 	behind bool // an earlier barrier has not ended: see package lines

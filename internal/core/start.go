@@ -28,7 +28,7 @@ func (ops *operations) closeGate(o *op) {
 	case DelayFixed:
 		o.gate.wait = ops.RootDelay
 	case DelayAdaptive:
-		o.gate.wait = ops.delay
+		o.gate.wait, o.gate.met = ops.delay, ops.joined.has(o.seq)
 	}
 	o.gate.closed = o.gate.closed || o.gate.wait > 0
 }
@@ -39,23 +39,27 @@ func (ops *operations) start(o *op) {
 	ops.set(o, ir.Enter)
 }
 
-// peerJoined opens the gate of DelayRandomPeer.
+// peerJoined notes that the drawn peer has entered, and opens the gate of DelayRandomPeer.
 func (ops *operations) peerJoined(h *wire.Header) {
 	ops.joined.add(h.Seq)
 	o := ops.open(h.Seq)
-	if o != nil && o.gate.closed && o.gate.peer == h.From && ops.agrees(o, h) {
+	if o == nil || !o.gate.closed || !ops.agrees(o, h) {
+		return
+	}
+	o.gate.met = true
+	if o.gate.peer == h.From {
 		ops.start(o)
 	}
 }
 
 // announce tells the root that the drawn peer has entered.
 func (ops *operations) announce(o *op) {
-	if ops.Delay == DelayRandomPeer && ops.delayed(o) && o.root != ops.Rank && ops.drawn(o) == ops.Rank {
+	if (ops.Delay == DelayRandomPeer || ops.Delay == DelayAdaptive) && ops.delayed(o) && o.root != ops.Rank && ops.drawn(o) == ops.Rank {
 		ops.control(o.root, wire.FrameJoined, o.seq, o.print, 0)
 	}
 }
 
-// report tells the root whether the multicast of o came too early for the drawn peer.
+// report tells the root whether the multicast of o has missed the drawn peer.
 func (ops *operations) report(o *op) {
 	if ops.Delay != DelayAdaptive || !ops.delayed(o) || o.root == ops.Rank || ops.drawn(o) != ops.Rank {
 		return
@@ -70,7 +74,9 @@ func (ops *operations) report(o *op) {
 // peerLate takes the report of the drawn peer.
 func (ops *operations) peerLate(h *wire.Header) {
 	if h.Print != 0 {
-		ops.delay = adapt(ops.delay, h.Arg != 0)
+		o := ops.lookup(h.Seq)
+		lost := o != nil && o.gate.met // by chance
+		ops.delay = adapt(ops.delay, h.Arg != 0 && !lost)
 	}
 }
 

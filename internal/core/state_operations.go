@@ -93,6 +93,7 @@ func (s *state) op(ops *operations, o *op) {
 	s.B = o.lost.AppendState(s.B, o.state == opActive)
 	s.B = o.window.AppendState(s.B)
 	s.B = o.yields.AppendState(s.B)
+	s.Flags(o.gate.met)
 	if o.state != opActive {
 		return // the rest concerns running operations
 	}

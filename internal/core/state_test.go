@@ -91,7 +91,7 @@ var considered = map[string]string{
 	"Machine.plan": "derived", "Machine.set": "state", "Machine.left": "derived", "Machine.fired": "scratch",
 	"Machine.joined": "scratch", "Machine.doneLeft": "derived", "Machine.mustLeft": "derived",
 
-	"gate.closed": "state", "gate.peer": "state", "gate.wait": "time", "gate.until": "time",
+	"gate.closed": "state", "gate.met": "state", "gate.peer": "state", "gate.wait": "time", "gate.until": "time",
 	"Pulse.stirred": "time", "Pulse.moved": "time", "Pulse.probes": "time", "Pulse.since": "time", "Pulse.still": "time",
 	"Fragments.size": "derived", "Fragments.first": "derived", "Fragments.got": "state", "Fragments.left": "derived",
 

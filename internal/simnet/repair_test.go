@@ -126,16 +126,21 @@ func TestLateRootPutsNothing(t *testing.T) {
 	}
 }
 
-// An adaptive root waits longer if no rank hears its multicast, and does not wait if all ranks do.
+// An adaptive root waits longer if ranks miss its multicasts and enter late. It does not if all
+// ranks hear them, nor if ranks miss them that have entered.
 func TestAdaptiveRootDelay(t *testing.T) {
-	delay := func(faults []Fault) Time {
+	delay := func(faults []Fault, others Time) Time {
 		sc := still(3, faults)
-		for range 20 { // reports arrive before the barrier's signals
+		for range 60 { // reports arrive before the barrier's signals
+			if others > 0 {
+				sc.Script = append(sc.Script, Op{Kind: OpCompute, Time: others})
+			}
 			sc.Script = append(sc.Script, Op{Kind: OpBcast, Algorithm: chained, Bytes: 5}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
 		}
 		sc.Comm.Delay = core.DelayAdaptive
 		return runs(t, sc).Cores[0].Delay
 	}
-	require.Greater(t, delay(deaf(1, 2)), Millisecond)
-	require.Less(t, delay(nil), 100*Microsecond)
+	require.Greater(t, delay(deaf(1, 2), 2*Millisecond), 200*Microsecond)
+	require.Less(t, delay(deaf(1, 2), 0), 100*Microsecond)
+	require.Less(t, delay(nil, 0), 100*Microsecond)
 }

@@ -125,8 +125,8 @@ type FrameKind uint8
 // The kinds of frames.
 const (
 	FrameSlot    FrameKind = iota + 1 // a chunk with its bytes, or a signal
-	FrameJoined                       // random-peer root delay: the sender has entered Seq
-	FrameLate                         // adaptive root delay: whether the multicast of Seq came too early for the sender
+	FrameJoined                       // random-peer and adaptive root delay: the sender has entered Seq
+	FrameLate                         // adaptive root delay: whether the multicast of Seq has missed the sender
 	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves; ranks that have returned from Seq pass it on, at most Arg times
 	FrameAbort                        // the communicator has failed: Print is the cause, a number of package core, and Body the text; rank Arg has found it, rank Slot has caused it
 	FramePublish                      // a rootless message; Seq is its number among those of its origin
