@@ -52,7 +52,8 @@ func servesSilent(t *testing.T, resume bool, limit string) bool {
 	o, said := sender.ended(0)
 	require.Regexp(t, `silent: no answer for [0-9.]+m?s: it is very busy, its process is stopped, or its network is cut; it gets the rest after the others\n`, said)
 	require.Len(t, o.Receivers, 3)
-	if strings.Count(said, "no answer for") == 1 { // on a very busy machine, others may be silent too
+	// On a very busy machine others may be silent, too, or so slow that they get the file anew.
+	if strings.Count(said, "no answer for") == 1 && !strings.Contains(said, "it is served after") {
 		require.Less(t, o.Sent, int64(2*len(text)-kept/2), "it has kept what it has: %s", said)
 	}
 	return true

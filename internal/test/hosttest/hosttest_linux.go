@@ -43,7 +43,7 @@ func Apart(t *testing.T) bool {
 		t.Skip("only root builds networks here")
 	}
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.timeout=120s", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.timeout=9m", "-test.v")
 	cmd.Env = append(os.Environ(), inNetwork+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	out, err := cmd.CombinedOutput()
