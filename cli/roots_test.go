@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,13 +38,14 @@ func TestRootsInTurn(t *testing.T) {
 			want, err := verify.Run(spec.Schedule())
 			require.NoError(t, err)
 			require.NoError(t, want.Err())
-			got.MovedOn = 0
+			same := *got // the proof of a root is still in use for others
+			same.MovedOn, same.Results = 0, slices.Clone(got.Results)
 			for i := range want.Results {
 				if want.Results[i].Check == "reuse" {
-					want.Results[i].Note, got.Results[i].Note = "", ""
+					want.Results[i].Note, same.Results[i].Note = "", ""
 				}
 			}
-			require.Equal(t, want, got, "%s, %d ranks, root %d", of.name, of.ranks, root)
+			require.Equal(t, want, &same, "%s, %d ranks, root %d", of.name, of.ranks, root)
 			root++
 		}
 		require.Equal(t, of.ranks, root)
