@@ -39,11 +39,11 @@ type Config struct {
 	// closes its last communicator, it writes rules for later runs to the file. os.DevNull keeps
 	// nothing. By default nothing is learned, unless SCHEDGEN_LEARN is set and there is no Transport.
 	//
-	// Collectives that fold keep their bits, unless every order of folding gives the same. So do
-	// integers, Min, Max and [Exact], but not sums of floating-point numbers. Collectives with
-	// counts, and those in Algorithms with a Name, learn nothing. Started and prepared ones take
-	// what has been learned. All ranks must make a call of a collective blocking, or all must start
-	// it. While a call is timed, it waits until all ranks have called it, also at a root.
+	// Sums of floating-point numbers keep their bits: only algorithms that fold in the same order are
+	// tried. Integers, Min, Max and [Exact] give the same bits in every order. Collectives with
+	// counts, and those in Algorithms with a Name, learn nothing. Started and prepared collectives
+	// use the algorithm chosen so far. For each call, all ranks must block, or all must start it. A
+	// timed call waits until all ranks have called it, even at a root.
 	Learn string
 
 	// Network says how the ranks' hosts are connected: rank r is on node r. network.Parse reads a

@@ -57,8 +57,8 @@ Managers:
 With embedded:// each member listens at the first of the addresses that belongs to its host and is
 free. The member at the first address of the list founds the group, unless a member at another
 address already knows the group. It waits while the host of another address does not answer, so all
-hosts of the list must be up when a group begins. Give several addresses: with only one, a member that starts there
-after the founder has died founds a second group.
+hosts of the list must be up when a group begins. Give several addresses: with only one, a member
+that starts there after the founder has died founds a second group.
 
 `
 }

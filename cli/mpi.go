@@ -162,12 +162,9 @@ func (c *mpiCmd) writeHeader(ctx context.Context, std terminal.Stdio) error {
 	if err != nil {
 		return err
 	}
-	goLibrary, err := mpi.FindGo(cache, self)
+	goLibrary, err := builtGo(ctx, std, cache, self)
 	if err != nil {
-		fmt.Fprintln(std.Err, "schedgen: mpi: building engine go, which takes up to a minute")
-		if goLibrary, err = mpi.BuildGo(ctx, cache, self); err != nil {
-			return fmt.Errorf("engine go: %w", err)
-		}
+		return fmt.Errorf("engine go: %w", err)
 	}
 	names, err := mpi.WriteHeader(c.Header, library, goLibrary)
 	if err != nil {
@@ -231,10 +228,11 @@ func (c *mpiCmd) goLibrary(ctx context.Context, std terminal.Stdio) string {
 	cache, self, err := mpiPlaces()
 	path := ""
 	if err == nil {
-		if path, err = mpi.FindGo(cache, self); err != nil && (c.Engine == "go" || c.Tune) {
-			fmt.Fprintln(std.Err, "schedgen: mpi: building engine go, which takes up to a minute")
-			path, err = mpi.BuildGo(ctx, cache, self)
+		find := mpi.FindGo
+		if c.Engine == "go" || c.Tune {
+			find = func(cache, self string) (string, error) { return builtGo(ctx, std, cache, self) }
 		}
+		path, err = find(cache, self)
 	}
 	switch {
 	case err == nil:
@@ -245,6 +243,15 @@ func (c *mpiCmd) goLibrary(ctx context.Context, std terminal.Stdio) string {
 		fmt.Fprintf(std.Err, "schedgen: mpi: engine go: %v; only engine c is measured\n", err)
 	}
 	return path
+}
+
+// builtGo returns the path of engine go, which it builds if it is missing.
+func builtGo(ctx context.Context, std terminal.Stdio, cache, self string) (string, error) {
+	if path, err := mpi.FindGo(cache, self); err == nil {
+		return path, nil
+	}
+	fmt.Fprintln(std.Err, "schedgen: mpi: building engine go, which takes up to a minute")
+	return mpi.BuildGo(ctx, cache, self)
 }
 
 // replaced returns env with variables added at its end, in place of others with their names. A

@@ -130,13 +130,13 @@ type Config struct {
 	// sums again; if calls take 1.5 times as long as before, or less time by the same factor, they
 	// try all anew. The calls that are timed, most of the first and four of 256, wait until all
 	// ranks have called them and, if there is a root, until they have ended at all ranks.
-	// State.Learned tells what has been tried.
+	// State.Learned shows what was tried.
 	//
 	// For a fold, algorithms are tried that give the bits that Rules would give, or all if
 	// Fold.Exact is set. Algorithms that Algorithms or Use name are kept, and so is the choice for
 	// collectives whose blocks have lengths of their own. Start and Prepare take the choice at that
-	// moment, and do not count as calls: all ranks must make a call of a collective blocking, or
-	// all must start it. Each communicator learns by itself, also one of Split, Dup and Shrink.
+	// moment, and do not count as calls: for each call, all ranks must block, or all must start it.
+	// Each communicator learns by itself, also one of Split, Dup and Shrink.
 	Learn string
 
 	// Network says how the ranks' hosts are connected: rank r is on node r. Without a Transport the

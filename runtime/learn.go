@@ -48,11 +48,11 @@ const (
 type learner interface {
 	// operate is Comm.operate.
 	operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error
-	// rival returns what has been chosen for calls of a form with blocks of n bytes, or nil if the
-	// rules choose.
+	// rival returns the algorithm chosen for calls of form f with blocks of n bytes, or nil if the
+	// rules choose it.
 	rival(k kind, n int, f form) *rival
-	list() []Learned         // what has been learned, by first calls
-	rules() []selection.Rule // what other communicators can use of it
+	list() []Learned         // what the ranks have learned, in the order of the first calls
+	rules() []selection.Rule // the part that other communicators can use
 	// write writes rules, and then those of Config, to the file of Config.Learn.
 	write(rules []selection.Rule) error
 }
@@ -88,7 +88,7 @@ func (cl *class) bytes() (lengths selection.Range, most int) {
 	return lengths, most
 }
 
-// lesson is what has been learned about a class.
+// lesson holds what the ranks have learned about a class of calls.
 type lesson struct {
 	class
 	collective string
@@ -124,7 +124,7 @@ func (s summed) better(present summed) bool {
 	return less(s.median, present.median) && less(s.least, present.least)
 }
 
-// changed reports whether times are at least 1.5 times those that are usual, or less by that factor.
+// changed reports whether times are above 1.5 times the usual ones, or below them by that factor.
 func (s summed) changed(usual summed) bool {
 	more := func(a, b summed) bool { return 2*a.median > 3*b.median && 2*a.least > 3*b.least }
 	return more(s, usual) || more(usual, s)
@@ -410,7 +410,7 @@ func (l *lesson) words() string {
 	return fmt.Sprintf("%v by %s", &l.of, strings.Join(names, ", "))
 }
 
-// logLearned logs the outcome of a trial.
+// log logs the outcome of a trial.
 func (ls *lessons) log(l *lesson) {
 	if ls.c.cfg.Observe.Log == nil {
 		return

@@ -264,8 +264,8 @@ func TestLearnWritesRules(t *testing.T) {
 	require.Equal(t, "scan/chain", d.Rule.Algorithm)
 }
 
-// Nothing is learned about algorithms that Config names, and of operations that are started or
-// prepared. These take what has been learned.
+// Ranks learn nothing about algorithms that Config names, nor from operations that are started or
+// prepared. Such operations use the algorithm chosen so far.
 func TestLearnFromBlockingCalls(t *testing.T) {
 	cfg := learning
 	cfg.Algorithms = runtime.Algorithms{"barrier": {Name: "barrier/exchange"}}

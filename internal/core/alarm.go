@@ -8,8 +8,8 @@ import (
 
 // A timer is a moment in the part that waits for it, and a tick of the part compares it with the
 // time. The timer runs while the part waits. So starting or stopping a timer costs nothing, and a
-// copy of a part has the part's timers. Method timers lists all timers of a core, for those that do
-// not know the parts: drivers (Due) and explorations (Alarms, Ring, Normalize).
+// copy of a part has the part's timers. The method timers lists all timers of a core. Drivers (Due)
+// and explorations (Alarms, Ring, Normalize) call it, because they do not know the parts.
 //
 // An exploration of every order of events has time without durations. All timers of a core are
 // alarms. The explorer decides which alarm is next, not the duration of each: clocks of ranks need

@@ -2,11 +2,12 @@ package mpi
 
 import (
 	"embed"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/schedgen/schedgen/internal/outfile"
 )
 
 //go:embed include
@@ -25,42 +26,28 @@ func WriteHeader(dir string, l *Library, goEngine string) ([]string, error) {
 		return nil, err
 	}
 	var names []string
+	write := func(name string, from io.ReadCloser, err error) error {
+		if err != nil {
+			return err
+		}
+		defer from.Close() // read only: nothing to lose
+		names = append(names, name)
+		return outfile.Write(filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := io.Copy(w, from)
+			return err
+		})
+	}
 	for _, source := range sources {
-		names = append(names, source.Name())
 		f, err := includes.Open("include/" + source.Name())
-		if err != nil {
-			return nil, err
-		}
-		if err := replaceFile(filepath.Join(dir, source.Name()), f); err != nil {
+		if err := write(source.Name(), f, err); err != nil {
 			return nil, err
 		}
 	}
-	for name, path := range map[string]string{"libschedgen.so": l.Path, "libschedgen-go.so": goEngine} {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		if err := replaceFile(filepath.Join(dir, name), f); err != nil {
+	for _, library := range []struct{ name, path string }{{"libschedgen.so", l.Path}, {"libschedgen-go.so", goEngine}} {
+		f, err := os.Open(library.path)
+		if err := write(library.name, f, err); err != nil {
 			return nil, err
 		}
 	}
-	return append(names, "libschedgen.so", "libschedgen-go.so"), nil
-}
-
-// replaceFile writes a file whole, with the content of from, and closes from. Programs that have
-// loaded the file before keep what they have loaded.
-func replaceFile(path string, from fs.File) error {
-	to, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path))
-	if err != nil {
-		return errors.Join(err, from.Close())
-	}
-	_, err = io.Copy(to, from)
-	err = errors.Join(err, to.Chmod(0o755), to.Close(), from.Close())
-	if err == nil {
-		err = os.Rename(to.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(to.Name()))
-	}
-	return err
+	return names, nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/schedgen/schedgen/runtime"
 )
 
-// pageText is the page with {title}, {findings}, {rows} and {learned} to be filled in. A template would do the
-// same. But it calls methods by name, so every program with a page would carry all methods of all
-// its types: 5 MB.
+// pageText is the page with {title}, {findings}, {rows} and {learned} to be filled in. A template
+// would do the same. But it calls methods by name, so every program with a page would carry all
+// methods of all its types: 5 MB.
 //
 //go:embed page.html
 var pageText string

@@ -90,10 +90,7 @@ func estimated(c *Case) []*Rule {
 // estimate returns the least time of the rule's algorithm in the model of the network, in ns, and sets
 // the parameters that take it. It returns infinity if there is no closed form.
 func (r *Rule) estimate(c *Case) float64 {
-	network := &networks[0]
-	if c.RDMA {
-		network = &networks[1]
-	}
+	network := networkOf(c)
 	least, masters := math.Inf(1), r.Params.Masters
 	for _, of := range candidates()[c.Collective] {
 		if of.rule.Algorithm != r.Algorithm {

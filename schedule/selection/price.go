@@ -142,14 +142,18 @@ func Candidates(collective string) (names []string) {
 	return names
 }
 
+// networkOf returns the model of the network of a case.
+func networkOf(c *Case) *loggp {
+	if c.RDMA {
+		return &networks[1]
+	}
+	return &networks[0]
+}
+
 // modelled returns the candidate rule for a case that takes the least time. It is nil if no
 // candidate folds as the case demands.
 func modelled(c *Case) (fastest *Rule) {
-	n := &networks[0]
-	if c.RDMA {
-		n = &networks[1]
-	}
-	least := math.Inf(1)
+	n, least := networkOf(c), math.Inf(1)
 	all := candidates()[c.Collective]
 	for i := range all {
 		took := all[i].time(n, c.Ranks, float64(c.Bytes))

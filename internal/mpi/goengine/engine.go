@@ -67,8 +67,8 @@ const (
 	joinStopped = -2
 )
 
-// maxOpen is the greatest number of communicators for collectives, and of those that schedgen_open
-// has opened. The latter have the numbers from maxOpen on.
+// maxOpen limits the communicators that serve collectives. It also limits those that schedgen_open
+// opens, which are numbered from maxOpen on.
 const maxOpen = 64
 
 // complain writes err to the standard error.

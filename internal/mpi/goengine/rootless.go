@@ -278,8 +278,8 @@ var (
 	})
 )
 
-// sg_go_leave makes this rank leave. It does not wait for other ranks, but for a function of the
-// program that answers, unless this function calls it, as answers says.
+// sg_go_leave makes this rank leave. It waits for no other rank. It waits for functions of the
+// program that are answering, unless answers says that such a function is the caller.
 //
 //export sg_go_leave
 func sg_go_leave(number C.int, answers C.int) C.int {
