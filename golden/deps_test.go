@@ -115,7 +115,7 @@ var layers = []struct {
 		"a transport is opened by its name without knowing who asks"},
 	{"internal/meet/launch", []string{"internal/words", "internal/clock", "internal/notice", "runtime/mcast", "runtime/tcp", "internal/transport", "runtime/verbs", "runtime/wire"},
 		"a launcher knows how ranks reach each other, but not their later work"},
-	{"internal/mpi", []string{"internal/engine", "schedule", "schedule/selection"},
+	{"internal/mpi", []string{"internal/engine", "internal/outfile", "schedule", "schedule/selection"},
 		"a library in C runs tables: the runtime in Go, its transports and its threads are not in it"},
 	{"internal/mpi/goengine", []string{"runtime", "internal/clock", "internal/fold", "internal/fold/exact", "internal/meet/launch", "runtime/mcast", "internal/mpi", "runtime/tcp", "internal/transport", "runtime/verbs", "runtime/wire", "schedule/selection"},
 		"a program in C calls it: it joins ranks by transports and works like package runtime"},
