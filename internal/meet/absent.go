@@ -1,10 +1,8 @@
 package meet
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -13,8 +11,8 @@ const maxGone = 4
 
 // absence is rank 0's error when the wait ends and not all ranks are here: which ones are not, and
 // whether other connections were refused.
-func (n *node) absence(cause error) error {
-	why, besides, last := n.absent()
+func (h *host) absence(cause error) error {
+	why, besides, last := h.absent()
 	return &absentError{why, besides, cause, last}
 }
 
@@ -35,20 +33,20 @@ func (e *absentError) Unwrap() []error {
 
 // absent describes which ranks are not here, and whether connections were refused. last is the
 // reason of the last refusal, if that connection spoke the protocol.
-func (n *node) absent() (why, besides string, last error) {
+func (h *host) absent() (why, besides string, last error) {
 	var absent []int
-	for rank := 1; rank < n.cfg.Size; rank++ {
-		if _, here := n.roster.come[rank]; !here && n.directory.waiting[rank] == nil && !n.directory.told[rank] && !n.roster.cut[rank] && n.roster.gone[rank] == "" {
+	for rank := 1; rank < h.cfg.Size; rank++ {
+		if p := &h.guests[rank]; p.link == nil && p.gone == "" {
 			absent = append(absent, rank)
 		}
 	}
-	besides, last = n.refusals()
-	return n.missing(absent), besides, last
+	besides, last = h.refusals()
+	return h.missing(absent), besides, last
 }
 
 // refusals describes the refused connections. last is as in absent.
-func (n *node) refusals() (besides string, last error) {
-	refused, last := n.strangers.Count()
+func (h *host) refusals() (besides string, last error) {
+	refused, last := h.strangers.Count()
 	switch {
 	case refused == 1 && last != nil:
 		besides = fmt.Sprintf(" (besides, a connection was refused: %v)", last)
@@ -62,75 +60,28 @@ func (n *node) refusals() (besides string, last error) {
 
 // missing says which ranks have not come, which have gone, and whether others may be unable to
 // reach rank 0 at all.
-func (n *node) missing(absent []int) string {
+func (h *host) missing(absent []int) string {
 	var parts []string
 	if len(absent) > 0 {
 		parts = append(parts, notCome(absent))
 	}
-	for rank := 1; rank < n.cfg.Size && len(parts) <= maxGone; rank++ {
-		if why := n.roster.gone[rank]; why != "" {
+	for rank := 1; rank < h.cfg.Size && len(parts) <= maxGone; rank++ {
+		if why := h.guests[rank].gone; why != "" {
 			parts = append(parts, fmt.Sprintf("rank %d has gone before all had arrived (%s) and has not come again", rank, why))
 		}
 	}
-	if host, at := hostIn(n.cfg.Coordinator), n.door.Addr(); len(absent) > 0 && isName(host) && isLoopback(at.String()) {
+	if host, at := hostIn(h.cfg.Coordinator), h.door.Addr(); len(absent) > 0 && isName(host) && isLoopback(at.String()) {
 		parts = append(parts, fmt.Sprintf("%s, where rank 0 waits, is %v on its host, which others cannot reach", host, at))
-	}
-	if len(parts) == 0 {
-		return "not all ranks have reached the one above them"
 	}
 	return strings.Join(parts, "; ")
 }
 
-// waiting says what this rank waits for, or "" when it waits no longer. Any goroutine may call it.
-func (n *node) waiting() string {
-	text := make(chan string, 1)
-	if !n.post(func() error {
-		text <- fmt.Sprintf("rank %d of %d waits: %s", n.cfg.Rank, n.cfg.Size, n.waitsFor())
-		return nil
-	}) {
-		return ""
+// timeOver returns rank 0's error when its time is over because of cause.
+func (h *host) timeOver(cause error) error {
+	if h.table == nil {
+		return h.absence(cause)
 	}
-	return <-text
-}
-
-func (n *node) waitsFor() string {
-	switch {
-	case n.table != nil && len(n.unprepared()) > 0:
-		return "not yet prepared: " + n.unpreparedList()
-	case n.table != nil:
-		return "all ranks have come, and not all are prepared"
-	case n.cfg.Rank == 0:
-		why, besides, _ := n.absent()
-		return why + besides
-	}
-	besides, _ := n.refusals()
-	return n.trouble.String() + besides
-}
-
-// unpreparedList names the ranks that are not known to be prepared.
-func (n *node) unpreparedList() string {
-	ranks := n.unprepared()
-	if slices.ContainsFunc(ranks, func(rank int) bool { return hasChildren(rank, n.cfg.Size) }) {
-		return RankList(ranks) + ", or ranks below,"
-	}
-	return RankList(ranks)
-}
-
-// lateError says that this rank's time is over.
-type lateError struct{ cause error }
-
-func (e *lateError) Error() string { return e.cause.Error() }
-
-func (e *lateError) Unwrap() error { return e.cause }
-
-// tooLateError is the error of a rank that has gone after all had arrived.
-type tooLateError struct {
-	rank int
-	why  string
-}
-
-func (e *tooLateError) Error() string {
-	return fmt.Sprintf("rank %d has gone after all had arrived: %s", e.rank, e.why)
+	return fmt.Errorf("wait for %s to be prepared: %w", RankList(h.unprepared()), cause)
 }
 
 // faultError is why a rank cannot take part.
@@ -151,52 +102,4 @@ func (e *saidError) Error() string { return e.why }
 // isFault reports whether err says why a rank cannot take part.
 func isFault(err error) bool {
 	return errors.As(err, new(*faultError)) || errors.As(err, new(*saidError))
-}
-
-// explain turns an error of this rank into the caller's error. giveUp ends the attempts to join the
-// parent, which all ranks except 0 have.
-func (n *node) explain(ctx context.Context, err error, giveUp context.CancelCauseFunc) error {
-	late := errors.As(err, new(*lateError))
-	switch {
-	case n.cfg.Rank > 0:
-		return n.appeal(ctx, err, late, giveUp)
-	case late && n.table == nil:
-		return n.absence(errors.Unwrap(err))
-	case late:
-		return fmt.Errorf("wait for %s to be prepared: %w", n.unpreparedList(), errors.Unwrap(err))
-	}
-	return err
-}
-
-// appeal reports an error to the parent, and waits for the outcome of all.
-func (n *node) appeal(ctx context.Context, err error, late bool, giveUp context.CancelCauseFunc) error {
-	told := late
-	if n.outcome == nil && n.parent != nil && !late {
-		n.parent.send(appendFault(nil, err.Error()))
-		told = true
-	}
-	giveUp(err)
-	for n.outcome == nil {
-		_ = (<-n.inbox)() // the first error counts
-	}
-	if !told && isFault(err) {
-		n.tell(ctx, err)
-	}
-	if late {
-		return n.outcome.err
-	}
-	return err
-}
-
-// reasonForAll is the text for the children: rank 0's verdict, if it is known, or err.
-func (n *node) reasonForAll(err error) string {
-	if n.outcome != nil {
-		if v := new(verdict); errors.As(n.outcome.err, &v) {
-			return v.why
-		}
-	}
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -31,12 +31,7 @@ type Config struct {
 	// Coordinator is the "host:port" where rank 0 waits for the others. The host may be a
 	// comma-separated list of addresses. Not all of the addresses need to lead to rank 0.
 	Coordinator string
-	// Doors, if it is not nil, returns the "host:port" where a rank waits for its children in the
-	// tree (tree.go). It must be the same function at all ranks. A rank then waits only for its
-	// children. Rank 0's door is Coordinator. Without Doors, every rank asks rank 0.
-	Doors func(rank int) string
-	// Listener, if not nil, replaces the listener at Coordinator or at this rank's door. Meet
-	// closes it.
+	// Listener, if not nil, replaces rank 0's listener at Coordinator. Meet closes it.
 	Listener net.Listener
 	// Share, if not nil, keeps Listener open: Meet returns it as this rank's listener for later
 	// connections.
@@ -116,7 +111,7 @@ func (c *Config) fill() (err error) {
 	if c.credentials, err = contact.NewCredentials(c.Key, c.Encrypt); err != nil {
 		return err
 	}
-	seeks := c.Size != 1 && (c.Rank > 0 && c.Doors == nil || c.Rank == 0 && c.Listener == nil) // needs Coordinator
+	seeks := c.Size != 1 && (c.Rank > 0 || c.Listener == nil) // needs Coordinator
 	unknown := c.Size == 0 && c.Fault != nil
 	switch {
 	case (c.Size < 1 || c.Size > ir.MaxRanks) && !unknown:

@@ -4,49 +4,47 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/internal/meet/internal/contact"
 )
 
 // A rank that cannot take part tells the others why, so that they do not wait for it. If it is
-// connected with the rank above it, it sends a report. Otherwise it says so in its hello. A rank
-// that hears of a fault fails, and passes it on in the same way.
+// connected with rank 0, it sends a report. Otherwise it says so in its hello. Rank 0 tells the
+// others.
+
+// faultTime is how long a rank tries to tell the others why it, or another one, cannot take part.
+const faultTime = 2 * time.Second
 
 var errUntold = errors.New("nobody has heard why this rank cannot take part")
 
-// tell says at the rank above this one, or at rank 0 if only rank 0's door is known, that this rank
-// cannot take part because of err. It tries until ctx ends, but not for longer than faultTime.
-func (n *node) tell(ctx context.Context, err error) {
-	if n.cfg.Release != nil {
-		n.cfg.Release()
+// tell says at rank 0 that this rank cannot take part. It tries until ctx ends, but not for longer
+// than faultTime.
+func (g *guest) tell(ctx context.Context, fault *faultError) {
+	if g.cfg.Release != nil {
+		g.cfg.Release()
 	}
-	ctx, cancel := clock.WithTimeoutCause(ctx, n.cfg.Clock, faultTime, errUntold)
+	ctx, cancel := clock.WithTimeoutCause(ctx, g.cfg.Clock, faultTime, errUntold)
 	defer cancel()
-	j := &joiner{n: n, ctx: ctx}
 	for pause := contact.FirstPause; ; pause = min(2*pause, contact.LastPause) {
-		failed := j.tellOnce(err)
-		if failed == nil || contact.IsFinal(failed) || clock.Sleep(ctx, n.cfg.Clock, pause) != nil {
+		err := g.tellOnce(ctx, fault)
+		if err == nil || contact.IsFinal(err) || clock.Sleep(ctx, g.cfg.Clock, pause) != nil {
 			return
 		}
 	}
 }
 
 // tellOnce connects, says the fault and hangs up.
-func (j *joiner) tellOnce(fault error) error {
-	cfg, to, at := j.n.cfg, 0, j.n.cfg.Coordinator
-	if cfg.Doors != nil {
-		to = parentOf(cfg.Rank)
-		at = cfg.Doors(to)
-	}
-	conn, err := j.reach(to, at)
+func (g *guest) tellOnce(ctx context.Context, fault *faultError) error {
+	conn, err := g.reach(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	h := hello{rank: cfg.Rank, size: cfg.Size, job: cfg.Job, transport: cfg.Transport, fault: fault.Error()}
+	cfg := g.cfg
 	l := newLink(conn)
-	l.finish(appendHello(nil, &h), contact.FarewellTime)
+	l.finish(appendHello(nil, &hello{rank: cfg.Rank, size: cfg.Size, job: cfg.Job, transport: cfg.Transport, fault: fault.Error()}), contact.FarewellTime)
 	l.write()
 	_, err = contact.ReadStatus(conn) // the answer says that it has been heard
 	return err
@@ -64,7 +62,7 @@ type latecomers struct {
 // nobody is no rank.
 const nobody = -1
 
-// told records that a rank has heard the reason, or does so at another rank. Ranks that come one
+// told records that a rank has heard the reason. Ranks that come one
 // after the other are waited for, so a rank that comes for the first time prolongs the wait.
 func (l *latecomers) told(rank int) {
 	l.mu.Lock()
@@ -89,31 +87,26 @@ func (l *latecomers) check() {
 }
 
 // graceOver returns what is done when the time for telling late ranks the reason err is over. A
-// fault is told to all ranks that come to this one, until none has come for faultTime. The verdict
-// of another rank may tell of a fault.
-func (n *node) graceOver(err error) func() {
-	if !isFault(err) && !errors.As(err, new(*verdict)) {
-		return n.endHellos
+// fault is told to all ranks that come, until none has come for faultTime.
+func (h *host) graceOver(err error) func() {
+	if !isFault(err) {
+		return h.endHellos
 	}
-	l := &n.late
+	l := &h.late
 	l.mu.Lock()
 	l.missing = make(map[int]bool)
-	first, end := childrenOf(n.cfg.Rank, n.cfg.Size)
-	if n.cfg.Rank == 0 && n.cfg.Doors == nil {
-		first, end = 1, n.cfg.Size
-	}
-	for rank := first; rank < end; rank++ {
+	for rank := 1; rank < h.cfg.Size; rank++ {
 		l.missing[rank] = true
 	}
-	if n.cfg.Size == 0 {
+	if h.cfg.Size == 0 {
 		l.missing[nobody] = true // it does not know whom to wait for
 	}
 	l.mu.Unlock()
 	return func() {
-		until := n.cfg.Clock.AfterFunc(faultTime-graceTime, n.endHellos)
+		until := h.cfg.Clock.AfterFunc(faultTime-graceTime, h.endHellos)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.over, l.until = n.endHellos, until
+		l.over, l.until = h.endHellos, until
 		l.check()
 	}
 }

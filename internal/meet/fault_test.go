@@ -16,12 +16,12 @@ import (
 	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
-// A rank that cannot take part tells all others why, wherever it is in the tree, also those that
+// A rank that cannot take part tells all others why, also those that
 // come a second later. The rank itself returns its error.
 func TestFaultIsToldToAll(t *testing.T) {
 	noPaper := errors.New("no paper")
 	for _, guilty := range heavy.Or([]int{0, 1, 20}, []int{0, 1, 2, 8, 9, 20}) {
-		both(t, 21, func(t *testing.T, h *hall) {
+		inHall(t, 21, func(t *testing.T, h *hall) {
 			late := []int{3, 8, 19}
 			h.edit = func(c *Config) {
 				if c.Rank == guilty {
@@ -51,7 +51,7 @@ func TestFaultIsToldToAll(t *testing.T) {
 // Ranks that come one after the other hear a fault, the last of them long after it.
 func TestFaultIsToldWhileRanksCome(t *testing.T) {
 	for _, guilty := range []int{0, 3} {
-		both(t, 9, func(t *testing.T, h *hall) {
+		inHall(t, 9, func(t *testing.T, h *hall) {
 			h.come(t.Context(), guilty, func(c *Config) { c.Fault = errors.New("no paper") })
 			for rank := range h.size {
 				if rank == guilty {
@@ -72,7 +72,7 @@ func TestFaultIsToldWhileRanksCome(t *testing.T) {
 // A rank that cannot take part and does not know how many ranks there are tells it as well.
 func TestFaultOfARankThatLacksTheSize(t *testing.T) {
 	for _, guilty := range []int{0, 1, 20} {
-		both(t, 21, func(t *testing.T, h *hall) {
+		inHall(t, 21, func(t *testing.T, h *hall) {
 			h.edit = func(c *Config) {
 				if c.Rank == guilty {
 					c.Fault, c.Size = errors.New("no paper"), 0
@@ -98,7 +98,7 @@ func TestFaultOfARankThatLacksTheSize(t *testing.T) {
 // A rank that has a fault and finds nobody does not wait for long.
 func TestFaultThatNobodyHears(t *testing.T) {
 	for _, guilty := range []int{0, 2} {
-		both(t, 3, func(t *testing.T, h *hall) {
+		inHall(t, 3, func(t *testing.T, h *hall) {
 			h.come(t.Context(), guilty, func(c *Config) { c.Fault = errors.New("no paper") })
 			h.wg.Wait()
 			require.EqualError(t, h.errs[guilty], "no paper")
@@ -111,7 +111,7 @@ func TestFaultThatNobodyHears(t *testing.T) {
 // wait for it in that.
 func TestFaultEndsPreparations(t *testing.T) {
 	for _, guilty := range []int{0, 1, 9, 20} {
-		both(t, 21, func(t *testing.T, h *hall) {
+		inHall(t, 21, func(t *testing.T, h *hall) {
 			h.edit = func(c *Config) {
 				c.Prepare = func(ctx context.Context, _ *Meeting) error {
 					if c.Rank == guilty {
@@ -140,7 +140,7 @@ func TestFaultEndsPreparations(t *testing.T) {
 // A rank that cannot listen tells it, too.
 func TestRankThatCannotListen(t *testing.T) {
 	for _, guilty := range []int{0, 2, 9} {
-		both(t, 12, func(t *testing.T, h *hall) {
+		inHall(t, 12, func(t *testing.T, h *hall) {
 			h.edit = func(c *Config) {
 				if c.Rank == guilty {
 					c.Network = deaf{c.Network, guilty == 0}
@@ -175,7 +175,7 @@ func (d deaf) Listen(ctx context.Context, addr string) (net.Listener, error) {
 
 // If rank 0 runs out of descriptors while ranks come, the ranks that it could not let in hear that.
 func TestFullDoor(t *testing.T) {
-	both(t, 9, func(t *testing.T, h *hall) {
+	inHall(t, 9, func(t *testing.T, h *hall) {
 		h.edit = func(c *Config) {
 			if c.Rank == 0 {
 				c.Network = crowded{c.Network}
@@ -234,7 +234,7 @@ func (c *counted) Close() error {
 // A rank that lacks the descriptor for its first connection frees what it has, and tells it.
 func TestRankThatCannotConnect(t *testing.T) {
 	for _, guilty := range []int{1, 9, 20} {
-		both(t, 21, func(t *testing.T, h *hall) {
+		inHall(t, 21, func(t *testing.T, h *hall) {
 			h.edit = func(c *Config) {
 				if c.Rank == guilty {
 					full := &tied{Network: c.Network}

@@ -2,7 +2,6 @@ package meet
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -23,7 +22,6 @@ type hall struct {
 	t     *testing.T
 	size  int
 	net   *simnet
-	known bool          // every rank's door is known
 	edit  func(*Config) // of every rank's Config; may be nil
 	hosts []*simhost
 	quit  []context.CancelFunc
@@ -61,9 +59,6 @@ func (h *hall) come(ctx context.Context, rank int, edit func(*Config)) {
 	h.hosts[rank], h.quit[rank] = host, quit
 	h.mu.Unlock()
 	cfg := &Config{Rank: rank, Size: h.size, Job: "night", Coordinator: meeting, Network: host}
-	if h.known {
-		cfg.Doors = func(rank int) string { return net.JoinHostPort(ipOf(rank).String(), "7777") }
-	}
 	for _, edit := range []func(*Config){h.edit, edit} {
 		if edit != nil {
 			edit(cfg)
@@ -155,15 +150,7 @@ func (h *hall) stranger(says []byte) string {
 	return string(answer[2:])
 }
 
-// both runs f in virtual time, once with every rank's door known and once with only rank 0's.
-func both(t *testing.T, size int, f func(t *testing.T, h *hall)) {
-	for _, known := range []bool{false, true} {
-		t.Run(fmt.Sprintf("doors known %v", known), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
-				h := newHall(t, size)
-				h.known = known
-				f(t, h)
-			})
-		})
-	}
+// inHall runs f in virtual time, with a hall of size ranks.
+func inHall(t *testing.T, size int, f func(t *testing.T, h *hall)) {
+	inBubble(t, func(t *testing.T) { f(t, newHall(t, size)) })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/schedgen/schedgen/internal/meet/internal/contact"
 )
 
-// link is a connection to the parent, a child, or a rank that asks for its parent's door. Sending
-// never waits for the reader, since the sending rank may be the one that must read first.
+// link is a connection between rank 0 and another rank. Sending never waits for the reader, since the
+// sending rank may be the one that must read first.
 type link struct {
 	conn net.Conn
 

@@ -3,7 +3,13 @@ package meet
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
 	"net"
+
+	"github.com/schedgen/schedgen/internal/transport/seal"
 )
 
 // Meet returns when all ranks have met and are prepared. If ctx ends first, Meet fails at every
@@ -29,9 +35,9 @@ func Meet(ctx context.Context, cfg Config) (*Meeting, net.Listener, error) {
 		m, err := meetAlone(ctx, &cfg)
 		return m, nil, err
 	case cfg.Rank == 0:
-		return meetFirst(ctx, &cfg)
+		return meetAsHost(ctx, &cfg)
 	}
-	return meetOther(ctx, &cfg)
+	return meetAsGuest(ctx, &cfg)
 }
 
 func meetAlone(ctx context.Context, cfg *Config) (*Meeting, error) {
@@ -53,13 +59,13 @@ func prepare(ctx context.Context, cfg *Config, m *Meeting) error {
 	return cfg.Prepare(ctx, m)
 }
 
-// meetFirst is rank 0's part.
-func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
-	n := newNode(cfg)
-	if err := drawID(cfg, &n.id); err != nil {
+// meetAsHost is rank 0's part.
+func meetAsHost(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
+	h := newHost(cfg)
+	if err := drawID(cfg, &h.id); err != nil {
 		return nil, nil, err
 	}
-	door, err := listenAtDoor(ctx, cfg, cfg.Coordinator)
+	door, err := listenAtDoor(ctx, cfg)
 	if err != nil && cfg.Fault != nil {
 		err = cfg.Fault // nobody can hear it
 	}
@@ -70,36 +76,27 @@ func meetFirst(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error)
 	if err != nil && cfg.Fault == nil {
 		cfg.Fault = err
 	}
-	n.roster.add(entry{0, addr, cfg.Blob})
-	n.openDoor(door)
-	n.later = func() net.Listener { return data }
-	m, err := n.prepareAll(ctx, nil)
+	h.addr, h.data = addr, data
+	h.openDoor(door)
+	m, err := h.host(ctx)
 	return finish(cfg, m, data, err)
 }
 
-// meetOther is the part of the other ranks.
-func meetOther(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
-	n := newNode(cfg)
-	if cfg.Doors != nil && (hasChildren(cfg.Rank, cfg.Size) || cfg.Size == 0) {
-		door, err := listenAtDoor(ctx, cfg, cfg.Doors(cfg.Rank))
-		switch {
-		case err == nil:
-			n.openDoor(door)
-		case cfg.Fault == nil:
-			cfg.Fault = err
-		}
-	}
-	joining, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
-	j := &joiner{n: n, ctx: joining}
-	n.later = func() net.Listener { return j.data }
+// meetAsGuest is the part of the other ranks.
+func meetAsGuest(ctx context.Context, cfg *Config) (*Meeting, net.Listener, error) {
+	g := &guest{cfg: cfg}
 	if cfg.Fault != nil {
-		n.outcome = &joined{cfg.Fault} // this rank only tells the fault
-	} else {
-		n.wg.Go(j.joinParent)
+		g.tell(ctx, &faultError{cfg.Rank, cfg.Fault})
+		return nil, nil, cfg.Fault
 	}
-	m, err := n.prepareAll(ctx, giveUp)
-	return finish(cfg, m, j.data, err)
+	m, err := g.join(ctx)
+	if own := new(faultError); errors.As(err, &own) {
+		if !g.told {
+			g.tell(ctx, own)
+		}
+		err = own.err
+	}
+	return finish(cfg, m, g.data, err)
 }
 
 // finish closes the listener if there is no meeting.
@@ -111,4 +108,23 @@ func finish(cfg *Config, m *Meeting, data net.Listener, err error) (*Meeting, ne
 		data.Close()
 	}
 	return nil, nil, err
+}
+
+// drawID draws the communicator's identity.
+func drawID(cfg *Config, id *[16]byte) error {
+	if _, err := io.ReadFull(cfg.Rand, id[:]); err != nil {
+		return fmt.Errorf("draw the communicator's identity: %w", err)
+	}
+	return nil
+}
+
+// drawSeed draws the seed of the session's keys. It does so for every table, when all its ranks
+// have arrived. A process that comes later in place of one of them does not get this seed, and so
+// never seals anything with keys that were used before.
+func drawSeed(m *Meeting) { rand.Read(m.seed[:]) }
+
+// deriveSession derives the session of the ranks from the seed, at every rank.
+func deriveSession(cfg *Config, m *Meeting) (err error) {
+	m.Session, err = seal.NewSession(cfg.credentials.Mode, cfg.Key, &m.seed, m.ID, cfg.Job)
+	return err
 }

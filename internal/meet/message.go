@@ -11,32 +11,27 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// The messages between a parent and its child in the tree (tree.go) have big-endian integers; a u16
-// length precedes text and blobs:
+// The messages between rank 0 and another rank have big-endian integers; a u16 length precedes text
+// and blobs:
 //
-//	child   hello    opening, rank u32, size u32, job, transport, door, address, blob, fault
-//	child   reports  kind u8 and its content, below
-//	parent  table    status, communicator id [16], seed [32], address and blob of every rank
-//	parent  go       status
+//	rank    hello    opening, rank u32, size u32, job, transport, address, blob, fault
+//	rank    reports  kind u8 and its content, below
+//	rank 0  table    status, communicator id [16], seed [32], address and blob of every rank
+//	rank 0  go       status
 //
-// The size in a hello with a fault is 0 if the rank does not know it. If a rank is no child of rank 0, rank 0 answers its hello with a status and the door of its
-// parent.
+// The size in a hello with a fault is 0 if the rank does not know it.
 //
 // Package contact describes the opening. With a key it is a conversation of its own, and everything
 // after it is sealed. A status is a text: empty, or the reason why there is no communicator.
 //
-// The reports of a rank to its parent, after its hello, are:
+// The reports of a rank, after its hello, are:
 //
-//	come    ranks below it have come: count u32, and of each the rank u32, address, blob
-//	gone    a rank below it, and all that are below that one, have gone: rank u32, status
-//	ready   it and all ranks below it are prepared
-//	quit    a rank waits no longer: rank u32, status
+//	ready   it is prepared
+//	quit    it waits no longer: status
 //	fault   there will be no communicator: status
 //	alive   it lives, after it was told that another process has come as this rank
 const (
-	reportCome = iota + 1
-	reportGone
-	reportReady
+	reportReady = iota + 1
 	reportQuit
 	reportFault
 	reportAlive
@@ -60,8 +55,7 @@ type hello struct {
 	rank, size int // size is 0 if the rank has a fault and does not know it
 	job        string
 	transport  string
-	door       string // where it waits for its children, as addr; empty if it has none
-	addr       string // host:port; empty host: the parent fills it in
+	addr       string // host:port; empty host: rank 0 fills it in
 	blob       []byte
 	fault      string // why this rank cannot take part, or empty
 }
@@ -71,7 +65,6 @@ func appendHello(b []byte, h *hello) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(h.rank))
 	b = binary.BigEndian.AppendUint32(b, uint32(h.size))
 	b = contact.AppendBytes(contact.AppendBytes(b, h.job), h.transport)
-	b = contact.AppendBytes(b, h.door)
 	return contact.AppendStatus(contact.AppendBytes(contact.AppendBytes(b, h.addr), h.blob), h.fault)
 }
 
@@ -87,13 +80,10 @@ func readHello(r io.Reader) (*hello, error) {
 	}
 	h := &hello{rank: int(rank), size: int(size)}
 	job, err := contact.ReadBytes(r, MaxJob)
-	var transport, door, addr []byte
+	var transport, addr []byte
 	var fault string
 	if err == nil {
 		transport, err = contact.ReadBytes(r, MaxTransport)
-	}
-	if err == nil {
-		door, err = contact.ReadBytes(r, contact.MaxText)
 	}
 	if err == nil {
 		addr, err = contact.ReadBytes(r, contact.MaxText)
@@ -110,7 +100,7 @@ func readHello(r io.Reader) (*hello, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", contact.ErrStranger, err)
 	}
-	h.job, h.transport, h.door, h.addr, h.fault = string(job), string(transport), string(door), string(addr), fault
+	h.job, h.transport, h.addr, h.fault = string(job), string(transport), string(addr), fault
 	return h, nil
 }
 
@@ -118,44 +108,26 @@ func readHello(r io.Reader) (*hello, error) {
 type jobError struct {
 	rank int
 	job  string
-	host int // the rank that it has reached
 	want string
 }
 
 func (e *jobError) Error() string {
-	return fmt.Sprintf("rank %d is of job %q, rank %d of job %q", e.rank, e.job, e.host, e.want)
+	return fmt.Sprintf("rank %d is of job %q, rank 0 of job %q", e.rank, e.job, e.want)
 }
 
-// report is one report of a rank to its parent.
+// report is one report of a rank to rank 0.
 type report struct {
 	kind byte
-	come []entry
-	rank int
-	why  string
+	why  string // of quit and fault
 }
 
-func appendCome(b []byte, come []entry) []byte {
-	b = binary.BigEndian.AppendUint32(append(b, reportCome), uint32(len(come)))
-	for i := range come {
-		e := &come[i]
-		b = binary.BigEndian.AppendUint32(b, uint32(e.rank))
-		b = contact.AppendBytes(contact.AppendBytes(b, e.addr), e.blob)
-	}
-	return b
+// appendReport appends a report of a kind that has a status.
+func appendReport(b []byte, kind byte, why string) []byte {
+	return contact.AppendStatus(append(b, kind), why)
 }
 
-// appendAbout appends a report of a kind with a rank and a status.
-func appendAbout(b []byte, kind byte, rank int, why string) []byte {
-	return contact.AppendStatus(binary.BigEndian.AppendUint32(append(b, kind), uint32(rank)), why)
-}
-
-func appendFault(b []byte, why string) []byte {
-	return contact.AppendStatus(append(b, reportFault), why)
-}
-
-// readReport reads a report of a child, which speaks for itself and the ranks below it, among size
-// ranks.
-func readReport(from io.Reader, child, size int) (r report, err error) {
+// readReport reads a report.
+func readReport(from io.Reader) (r report, err error) {
 	var kind [1]byte
 	if _, err := io.ReadFull(from, kind[:]); err != nil {
 		return r, err
@@ -163,46 +135,12 @@ func readReport(from io.Reader, child, size int) (r report, err error) {
 	r.kind = kind[0]
 	switch r.kind {
 	case reportReady, reportAlive:
-	case reportCome:
-		r.come, err = readCome(from, child, size)
-	case reportGone, reportQuit:
-		if r.rank, err = readRank(from, child, size); err == nil {
-			r.why, err = contact.ReadStatus(from)
-		}
-	case reportFault:
+	case reportQuit, reportFault:
 		r.why, err = contact.ReadStatus(from)
 	default:
 		err = fmt.Errorf("unknown report kind %d", r.kind)
 	}
 	return r, err
-}
-
-func readRank(r io.Reader, child, size int) (int, error) {
-	u, err := contact.ReadUint32(r)
-	if err == nil && (int64(u) >= int64(size) || !inSubtree(int(u), child)) {
-		err = fmt.Errorf("it speaks for rank %d, which is not below it", u)
-	}
-	return int(u), err
-}
-
-func readCome(r io.Reader, child, size int) (come []entry, err error) {
-	n, err := contact.ReadUint32(r)
-	if err == nil && int64(n) > int64(size) {
-		err = fmt.Errorf("it reports %d ranks, more than there are", n)
-	}
-	for ; err == nil && n > 0; n-- {
-		var e entry
-		var addr []byte
-		if e.rank, err = readRank(r, child, size); err == nil {
-			addr, err = contact.ReadBytes(r, contact.MaxText)
-		}
-		if err == nil {
-			e.blob, err = contact.ReadBytes(r, MaxBlob)
-		}
-		e.addr = string(addr)
-		come = append(come, e)
-	}
-	return come, err
 }
 
 func appendTable(b []byte, t *Meeting) []byte {

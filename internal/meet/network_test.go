@@ -52,22 +52,13 @@ func (n *named) Dial(ctx context.Context, addr string) (net.Conn, error) {
 
 // A name that becomes known a minute late keeps no rank from joining.
 func TestLateNames(t *testing.T) {
-	both(t, 12, func(t *testing.T, h *hall) {
+	inHall(t, 12, func(t *testing.T, h *hall) {
 		dns := &names{from: time.Now(), late: time.Minute, addrs: []netip.Addr{ipOf(0)}}
 		for rank := range h.size {
 			h.come(t.Context(), rank, func(c *Config) {
 				if rank > 0 {
 					c.Coordinator = "hello-0.hello:7777"
 					c.Network = &named{c.Network, dns}
-				}
-				if h.known {
-					doors := c.Doors
-					c.Doors = func(rank int) string {
-						if rank == 0 {
-							return "hello-0.hello:7777"
-						}
-						return doors(rank)
-					}
 				}
 			})
 		}

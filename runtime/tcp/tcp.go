@@ -44,12 +44,7 @@ type Config struct {
 	// built, and only then. The host name may become known late. The host may be a comma-separated
 	// list of addresses. Not all of the addresses need to lead to rank 0.
 	Coordinator string
-	// Doors, if it is not nil, returns the "host:port" where a rank waits for a few others while
-	// the communicator is built. It must be the same function at all ranks. With Doors, no rank
-	// accepts connections of more than eight others; without it, every rank asks rank 0.
-	Doors func(rank int) string
-	// Listener, if not nil, replaces the listener at Coordinator or at this rank's door. Join
-	// closes it.
+	// Listener, if not nil, replaces rank 0's listener at Coordinator. Join closes it.
 	Listener net.Listener
 	// Share makes the others connect to Listener, a *net.TCPListener, also after Join, so that this
 	// rank needs no other port. Join then does not close Listener, and no other code may accept

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"strconv"
-	"strings"
 )
 
 // meetKubernetes finds the meeting point of the pods of an indexed job. The job's template has put
@@ -20,8 +18,7 @@ func meetKubernetes(ctx context.Context, p *Position) (m MeetingPoint, err error
 		return m, errors.New("set SCHEDGEN_COORDINATOR to JOB-0.SERVICE:PORT, the first pod's name below the job's headless service and a port")
 	}
 	host, port, _ := net.SplitHostPort(m.Coordinator) // checkCoordinator has accepted it
-	m.Doors = doorsOfPods(host, port, p.getenv("HOSTNAME"), p.Rank)
-	if p.Rank > 0 && m.Doors == nil {
+	if p.Rank > 0 {
 		return m, nil
 	}
 	// If the coordinator is an address, listen there. Otherwise listen at all addresses: the pod's
@@ -35,21 +32,4 @@ func meetKubernetes(ctx context.Context, p *Position) (m MeetingPoint, err error
 		return m, fmt.Errorf("SCHEDGEN_COORDINATOR is %q: wait at its port: %w", m.Coordinator, err)
 	}
 	return m, nil
-}
-
-// doorsOfPods returns where each pod waits: the first pod's name with the pod's own number. It
-// returns nil unless this pod's name shows that pods have such names.
-func doorsOfPods(first, port, own string, rank int) func(int) string {
-	name, service, _ := strings.Cut(first, ".")
-	job, numbered := strings.CutSuffix(name, "-0")
-	own, _, _ = strings.Cut(own, ".")
-	if !numbered || own != job+"-"+strconv.Itoa(rank) {
-		return nil
-	}
-	if service != "" {
-		service = "." + service
-	}
-	return func(rank int) string {
-		return net.JoinHostPort(job+"-"+strconv.Itoa(rank)+service, port)
-	}
 }

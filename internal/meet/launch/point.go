@@ -16,16 +16,15 @@ import (
 
 // MeetingPoint says where the ranks of a job meet.
 type MeetingPoint struct {
-	Coordinator string                // host:port
-	Doors       func(rank int) string // where a rank waits for others, if that is known; see tcp.Config
-	Listener    net.Listener          // of a rank that others connect to; nil: it must listen at Coordinator or its door
-	Apart       bool                  // the ranks are on several hosts
-	Job         string                // the job's name, by which ranks of other jobs are turned away
+	Coordinator string       // host:port
+	Listener    net.Listener // of rank 0; nil: it must listen at Coordinator
+	Apart       bool         // the ranks are on several hosts
+	Job         string       // the job's name, by which ranks of other jobs are turned away
 }
 
 // Config returns the configuration of a transport whose ranks meet here.
 func (m *MeetingPoint) Config(p *Position) tcp.Config {
-	return tcp.Config{Rank: p.Rank, Size: p.Size, Job: m.Job, Coordinator: m.Coordinator, Doors: m.Doors, Listener: m.Listener, Apart: m.Apart, Clock: p.Clock, Log: p.Log}
+	return tcp.Config{Rank: p.Rank, Size: p.Size, Job: m.Job, Coordinator: m.Coordinator, Listener: m.Listener, Apart: m.Apart, Clock: p.Clock, Log: p.Log}
 }
 
 // longAgo, as a deadline, ends a blocked read or write at once.

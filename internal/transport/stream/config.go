@@ -37,7 +37,6 @@ type Options struct {
 	Key         []byte
 	Encrypt     bool
 	Coordinator string
-	Doors       func(rank int) string
 	Listener    net.Listener
 	Share       bool
 	Guests      func(net.Conn)
@@ -110,7 +109,7 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	}
 	m, l, err := meet.Meet(ctx, meet.Config{
 		Rank: cfg.Rank, Size: cfg.Size, Job: cfg.Job, Key: cfg.Key, Encrypt: cfg.Encrypt, Bind: cfg.Bind,
-		Coordinator: cfg.Coordinator, Doors: cfg.Doors, Listener: cfg.Listener, Share: share, Apart: cfg.Apart, Fault: cfg.fault,
+		Coordinator: cfg.Coordinator, Listener: cfg.Listener, Share: share, Apart: cfg.Apart, Fault: cfg.fault,
 		Transport: cmp.Or(cfg.Transport, "tcp"), Blob: cfg.Blob, Prepare: prepare, Release: cfg.Release, Rand: cfg.Rand, Clock: cfg.Clock, Log: cfg.Log,
 	})
 	if err != nil {

@@ -32,7 +32,7 @@ const (
 
 	// Version is the version of all messages between ranks, while they meet and afterwards: ranks
 	// of different versions do not meet.
-	Version = 17
+	Version = 18
 )
 
 // MaxJob is the greatest length of a job's name in bytes.

@@ -21,14 +21,14 @@ import (
 const spareStrangers = 64
 
 // helloLimit is the greatest length of a hello after its opening, before it is sealed.
-const helloLimit = 8 + 2 + MaxJob + 2 + MaxTransport + 3*(2+contact.MaxText) + 2 + MaxBlob
+const helloLimit = 8 + 2 + MaxJob + 2 + MaxTransport + 2*(2+contact.MaxText) + 2 + MaxBlob
 
-// listenAtDoor opens the door at addr, or takes the listener of the configuration.
-func listenAtDoor(ctx context.Context, cfg *Config, addr string) (net.Listener, error) {
+// listenAtDoor opens the door where the others come in, or takes the listener of the configuration.
+func listenAtDoor(ctx context.Context, cfg *Config) (net.Listener, error) {
 	if cfg.Listener != nil {
 		return cfg.Listener, nil
 	}
-	l, err := cfg.Network.Listen(ctx, addr)
+	l, err := cfg.Network.Listen(ctx, cfg.Coordinator)
 	if err != nil {
 		return nil, fmt.Errorf("wait for the other ranks: %w", err)
 	}
@@ -52,69 +52,66 @@ func listenForLater(ctx context.Context, cfg *Config, bind string) (l net.Listen
 }
 
 // openDoor lets guests come in at ln.
-func (n *node) openDoor(ln net.Listener) {
-	n.door = ln
-	n.wg.Go(func() { n.accept(ln) })
+func (h *host) openDoor(ln net.Listener) {
+	h.door = ln
+	h.wg.Go(func() { h.accept(ln) })
 }
 
-func (n *node) accept(ln net.Listener) {
+func (h *host) accept(ln net.Listener) {
 	for {
 		conn, err := ln.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded): // closeDoor sets a deadline
 			return
 		case err != nil:
-			n.post(func() error { return &faultError{n.cfg.Rank, fmt.Errorf("accept the other ranks: %w", err)} })
-			if clock.Sleep(n.hellosOver, n.cfg.Clock, contact.FirstPause) != nil {
+			h.post(func() error { return &faultError{0, fmt.Errorf("accept the other ranks: %w", err)} })
+			if clock.Sleep(h.hellosOver, h.cfg.Clock, contact.FirstPause) != nil {
 				return
 			}
 			continue // ranks that are still to come hear the reason when some have hung up
 		}
 		contact.WatchOver(conn)
-		n.strangers.Enter(conn)
-		n.wg.Go(func() { n.receive(conn) })
+		h.strangers.Enter(conn)
+		h.wg.Go(func() { h.receive(conn) })
 	}
 }
 
 // closeDoor stops accepting, and waits for all goroutines of the meeting. A shared listener stays
 // open.
-func (n *node) closeDoor() error {
-	switch {
-	case n.door == nil:
-	case n.cfg.Share != nil:
-		return contact.StopAccepting(n.door, n.wg.Wait)
-	default:
-		n.door.Close()
+func (h *host) closeDoor() error {
+	if h.cfg.Share != nil {
+		return contact.StopAccepting(h.door, h.wg.Wait)
 	}
-	n.wg.Wait()
+	h.door.Close()
+	h.wg.Wait()
 	return nil
 }
 
 // receive reads a connection's hello, and then its further messages.
-func (n *node) receive(conn net.Conn) {
+func (h *host) receive(conn net.Conn) {
 	conn.SetDeadline(time.Now().Add(contact.HelloTime))
-	stop := context.AfterFunc(n.hellosOver, func() { conn.SetDeadline(contact.LongAgo) })
-	talk, later := n.keepForLater(conn)
+	stop := context.AfterFunc(h.hellosOver, func() { conn.SetDeadline(contact.LongAgo) })
+	talk, later := h.keepForLater(conn)
 	if later {
 		stop()
 		return
 	}
-	g, err := n.greet(talk)
+	g, err := h.greet(talk)
 	if stop() {
 		conn.SetDeadline(time.Time{})
 	}
 	switch {
 	case err != nil:
-		n.turnAway(conn, g.talk, err)
-	case !n.strangers.Leave(conn): // it has made room for another
+		h.turnAway(conn, g.talk, err)
+	case !h.strangers.Leave(conn): // it has made room for another
 	default:
 		g.most.N = math.MaxInt64
-		n.serve(g)
+		h.serve(g)
 	}
 }
 
-// guest is a connection after its hello.
-type guest struct {
+// greeted is a connection after its hello.
+type greeted struct {
 	talk  net.Conn // for writing
 	most  io.LimitedReader
 	r     *bufio.Reader // for reading, limited by most
@@ -123,16 +120,16 @@ type guest struct {
 
 // greet makes a guest prove the key, if there is one, and reads its hello. Also with an error, it
 // returns the connection for the answer.
-func (n *node) greet(conn net.Conn) (*guest, error) {
-	talk, err := n.cfg.credentials.Admit(conn)
+func (h *host) greet(conn net.Conn) (*greeted, error) {
+	talk, err := h.cfg.credentials.Admit(conn)
 	if err != nil {
-		return &guest{talk: conn}, n.excuse(conn, err)
+		return &greeted{talk: conn}, h.excuse(conn, err)
 	}
-	g := &guest{talk: talk, most: io.LimitedReader{R: talk, N: helloLimit}}
+	g := &greeted{talk: talk, most: io.LimitedReader{R: talk, N: helloLimit}}
 	g.r = bufio.NewReader(&g.most)
 	g.hello, err = readHello(g.r)
-	if err == nil && g.hello.job != n.cfg.Job {
-		err = &jobError{g.hello.rank, g.hello.job, n.cfg.Rank, n.cfg.Job}
+	if err == nil && g.hello.job != h.cfg.Job {
+		err = &jobError{g.hello.rank, g.hello.job, h.cfg.Job}
 	}
 	return g, err
 }
@@ -140,54 +137,54 @@ func (n *node) greet(conn net.Conn) (*guest, error) {
 // excuse adds to the reason why a guest is not admitted the fault of this rank or of the guest, if one
 // of them has no key. It may be unable to read it. There is no proof, so the fault fails no other
 // rank, and is only told.
-func (n *node) excuse(conn net.Conn, why error) error {
+func (h *host) excuse(conn net.Conn, why error) error {
 	mode := new(contact.ModeError)
 	switch {
 	case !errors.As(why, &mode):
 	case mode.Keyless():
-		h, err := readHello(bufio.NewReader(io.LimitReader(conn, helloLimit)))
-		if err == nil && h.fault != "" && h.job == n.cfg.Job {
-			return fmt.Errorf("it says: %s (%w)", h.fault, why)
+		said, err := readHello(bufio.NewReader(io.LimitReader(conn, helloLimit)))
+		if err == nil && said.fault != "" && said.job == h.cfg.Job {
+			return fmt.Errorf("it says: %s (%w)", said.fault, why)
 		}
-	case n.cfg.Fault != nil:
-		return fmt.Errorf("%w (%w)", n.cfg.Fault, why)
+	case h.cfg.Fault != nil:
+		return fmt.Errorf("%w (%w)", h.cfg.Fault, why)
 	}
 	return why
 }
 
 // turnAway refuses a connection. It tells a process that speaks the protocol why; the connection
 // counts as a stranger until that is done.
-func (n *node) turnAway(conn, talk net.Conn, why error) {
-	n.strangers.Refuse(conn, fmt.Errorf("%v: %w", conn.RemoteAddr(), why))
+func (h *host) turnAway(conn, talk net.Conn, why error) {
+	h.strangers.Refuse(conn, fmt.Errorf("%v: %w", conn.RemoteAddr(), why))
 	if !errors.Is(why, contact.ErrStranger) {
 		contact.Farewell(talk, why.Error())
 	}
-	n.strangers.Leave(conn)
+	h.strangers.Leave(conn)
 	conn.Close()
 }
 
-// serve passes a guest's hello and reports to the node, until the guest hangs up.
-func (n *node) serve(g *guest) {
+// serve passes a guest's hello and reports to the host, until the guest hangs up.
+func (h *host) serve(g *greeted) {
 	l := newLink(g.talk)
-	n.wg.Go(l.write)
+	h.wg.Go(l.write)
 	defer l.hangUp()
 	a := &arrival{link: l, hello: g.hello, counts: make(chan struct{})}
-	if !n.post(func() error { return n.arrive(a) }) {
-		l.finish(contact.AppendStatus(nil, cmp.Or(n.why, errTooLate.Error())), contact.FarewellTime)
-		n.late.told(g.hello.rank)
+	if !h.post(func() error { return h.arrive(a) }) {
+		l.finish(contact.AppendStatus(nil, cmp.Or(h.why, errTooLate.Error())), contact.FarewellTime)
+		h.late.told(g.hello.rank)
 	}
 	select {
 	case <-a.counts:
-	case <-n.closed:
+	case <-h.closed:
 	}
 	rank := g.hello.rank
 	for {
-		r, err := readReport(g.r, rank, n.cfg.Size)
+		r, err := readReport(g.r)
 		if err != nil {
-			n.post(func() error { return n.hungUp(l, rank, err) })
+			h.post(func() error { return h.hungUp(l, rank, err) })
 			return
 		}
-		n.post(func() error { return n.hear(l, rank, &r) })
+		h.post(func() error { return h.hear(l, rank, &r) })
 	}
 }
 
@@ -238,18 +235,18 @@ func (e *earlies) takeAll() []Early {
 // keepForLater reads the first bytes of a connection and reports whether it is for later; it then
 // keeps the connection. Otherwise it returns a connection that reads these bytes again. It also
 // keeps one that has sent too little when all have met.
-func (n *node) keepForLater(conn net.Conn) (net.Conn, bool) {
-	if n.cfg.Share == nil {
+func (h *host) keepForLater(conn net.Conn) (net.Conn, bool) {
+	if h.cfg.Share == nil {
 		return conn, false
 	}
 	var b [4]byte
 	got, err := io.ReadFull(conn, b[:])
-	if err != nil && n.hellosOver.Err() == nil || err == nil && b != n.cfg.Share.Later {
+	if err != nil && h.hellosOver.Err() == nil || err == nil && b != h.cfg.Share.Later {
 		return contact.Begun(conn, b[:got]), false
 	}
-	if n.strangers.Leave(conn) {
+	if h.strangers.Leave(conn) {
 		conn.SetDeadline(time.Time{})
-		n.early.add(conn, b[:got])
+		h.early.add(conn, b[:got])
 	}
 	return nil, true
 }
