@@ -124,12 +124,12 @@ func (r *run) over(interrupted context.Context) error {
 	r.told = r.began
 	for r.failed == "" {
 		left := r.cmd.Time - time.Since(r.began)
-		if left <= 0 || r.jobs > 0 && left < r.cmd.Death/4 {
+		if left <= 0 || r.jobs > 0 && left < *r.cmd.Death/4 {
 			break
 		}
 		length := left
-		if r.cmd.Death > 0 {
-			length = min(left, r.cmd.Death)
+		if *r.cmd.Death > 0 {
+			length = min(left, *r.cmd.Death)
 		}
 		if err := r.job(ctx, cancel, length); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (r *run) job(ctx context.Context, cancel func(), length time.Duration) (err
 	}
 	o := order{Seed: r.seed + uint64(r.jobs)<<1, Length: length, Victim: -1}
 	victim := -1
-	if r.cmd.Death > 0 {
+	if *r.cmd.Death > 0 {
 		victim = r.lasting() + r.random.IntN(size-r.lasting())
 		o.Victim = (victim - r.jobs%size + size) % size
 		o.Death = length*3/8 + time.Duration(r.random.Int64N(int64(length/4)))

@@ -128,7 +128,7 @@ is up to four messages of each rank, all taken by all.
 // writeMarkdown writes the tables.
 func (r *results) writeMarkdown(w io.Writer) error {
 	var b bytes.Buffer
-	about := append(slices.Clone(r.about), fmt.Sprintf("%d ranks, %v over each transport, a death each %v, seed %d%s", r.cmd.Ranks, r.cmd.Time, r.cmd.Death, r.seed, r.cmd.conditions()))
+	about := append(slices.Clone(r.about), fmt.Sprintf("%d ranks, %v over each transport, a death each %v, seed %d%s", r.cmd.Ranks, r.cmd.Time, *r.cmd.Death, r.seed, r.cmd.conditions()))
 	report.WriteHead(&b, "Ranks under load", about, disclosure)
 	report.WriteTitles(&b, "transport", "operations:", "jobs:", "deaths:", "memory, MiB:", "descriptors:", "goroutines:", "verdict")
 	for _, run := range r.runs {

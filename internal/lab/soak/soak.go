@@ -2,6 +2,7 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,13 +32,13 @@ type Verb struct {
 	Trace              bool    `help:"With --seed or --script: print every event."`
 	JSON               bool    `name:"json" help:"Print one object."`
 
-	Real          bool          `help:"Run ranks as processes of this host under load."`
-	Time          time.Duration `default:"1m" help:"With --real: time over each transport."`
-	Transport     []string      `placeholder:"NAME" complete:"transport" help:"With --real: transports, one after the other; default tcp,shm,hybrid."`
-	Key           bool          `help:"With --real: all frames over networks have a key, made for the run."`
-	Loss          units.Share   `placeholder:"SHARE" help:"With --real: over hybrid, two ranks are on each host, a network namespace, and this share of the frames to each host is lost, such as 2% or 0.02. Needs root."`
-	Death         time.Duration `default:"15s" help:"With --real: time in which one rank dies; 0: none dies."`
-	Patience      time.Duration `default:"30s" help:"With --real: a rank hangs if it ends no operation for so long."`
+	Real          bool           `help:"Run ranks as processes of this host under load."`
+	Time          time.Duration  `placeholder:"TIME" help:"With --real: time over each transport; default 1m."`
+	Transport     []string       `placeholder:"NAME" complete:"transport" help:"With --real: transports, one after the other; default tcp,shm,hybrid."`
+	Key           bool           `help:"With --real: all frames over networks have a key, made for the run."`
+	Loss          units.Share    `placeholder:"SHARE" help:"With --real: over hybrid, two ranks are on each host, a network namespace, and this share of the frames to each host is lost, such as 2% or 0.02. Needs root."`
+	Death         *time.Duration `placeholder:"TIME" help:"With --real: time in which one rank dies; 0: none dies; default 15s."`
+	Patience      time.Duration  `placeholder:"TIME" help:"With --real: a rank hangs if it ends no operation for so long; default 30s."`
 	options.Files `embed:"" set:"name=soak"`
 }
 
@@ -93,8 +94,17 @@ func (c *Verb) check() error {
 		return fmt.Errorf("--trace and --json: give only one of them")
 	case c.Seeds == 0:
 		return fmt.Errorf("--seeds=0: must be at least 1")
-	case c.Transport != nil || c.Key || c.Loss != 0:
-		return errors.New("--transport, --key and --loss: need --real")
+	}
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"transport", c.Transport != nil}, {"key", c.Key}, {"loss", c.Loss != 0},
+		{"time", c.Time != 0}, {"death", c.Death != nil}, {"patience", c.Patience != 0},
+	} {
+		if flag.given {
+			return fmt.Errorf("--%s: needs --real", flag.name)
+		}
 	}
 	return nil
 }
@@ -108,6 +118,10 @@ func (c *Verb) checkReal() error {
 		c.Ranks = 8
 	}
 	c.Transport = options.Or(c.Transport, "tcp", "shm", overHosts)
+	c.Time, c.Patience = cmp.Or(c.Time, time.Minute), cmp.Or(c.Patience, 30*time.Second)
+	if c.Death == nil {
+		c.Death = new(15 * time.Second)
+	}
 	switch {
 	case c.Ranks < 2 || c.Ranks > maxSoakRanks:
 		return fmt.Errorf("--ranks=%d: must be in 2..%d with --real", c.Ranks, maxSoakRanks)
@@ -115,8 +129,8 @@ func (c *Verb) checkReal() error {
 		return errors.New("--script, --trace, --json and --budget: not with --real")
 	case c.Time < time.Second:
 		return fmt.Errorf("--time=%v: must be a second at least", c.Time)
-	case c.Death != 0 && c.Death < time.Second:
-		return fmt.Errorf("--death=%v: must be a second at least, or 0", c.Death)
+	case *c.Death != 0 && *c.Death < time.Second:
+		return fmt.Errorf("--death=%v: must be a second at least, or 0", *c.Death)
 	case c.Patience < time.Second:
 		return fmt.Errorf("--patience=%v: must be a second at least", c.Patience)
 	case c.Loss != 0 && !slices.Contains(c.Transport, overHosts):
