@@ -66,7 +66,7 @@ func (p *checkPrinter) report(r *verify.Report) error {
 	if r.Terms.Digest != "" {
 		fmt.Fprintf(&b, "  %-11s %-4s  %s\n", "tree", "", r.Terms.Digest)
 	}
-	if r.Rotates {
+	if r.Period > 0 {
 		p.how = ": " + r.How()
 	}
 	_, err := io.WriteString(p.w, b.String())

@@ -68,7 +68,7 @@ func newBareForm(h *ir.Header, maker func() func(rank int) ir.Program) *bareForm
 // mayRotateBare returns the destinations of rank 0's contributions if the first and the last rank
 // put what rank 0 puts. Then the bare programs probably rotate. Otherwise it returns nil.
 func mayRotateBare(h *ir.Header, maker func() func(rank int) ir.Program) (to []int32) {
-	per, rotated := turns(h, maker)
+	_, per, rotated := turns(h, maker)
 	if rotated == nil || !h.Folds() {
 		return nil
 	}

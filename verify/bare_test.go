@@ -25,7 +25,7 @@ func proveBare(h ir.Header, maker func() func(rank int) ir.Program) *Report {
 	return nil
 }
 
-// TestRotationsGiveWhatSlotsGive compares proofs by one rank with proofs of all ranks, word for word,
+// TestRotationsGiveWhatSlotsGive compares proofs by one rank, or by the ranks of one host, with proofs of all ranks, word for word,
 // for all algorithms.
 func TestRotationsGiveWhatSlotsGive(t *testing.T) {
 	for _, alg := range Algorithms() {
@@ -33,6 +33,7 @@ func TestRotationsGiveWhatSlotsGive(t *testing.T) {
 			for _, ranks := range heavy.Or([]int{1, 2, 3, 6, 8}, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 23, 32}) {
 				for _, p := range []Params{
 					{Ranks: ranks}, {Ranks: ranks, Chunks: 3}, {Ranks: ranks, Chunks: 2 * ranks}, {Ranks: ranks, Hosts: 1 + ranks/3},
+					{Ranks: ranks, Chunks: 3, Hosts: (ranks + 1) / 2},
 				} {
 					spec, err := NewSpec(alg.Name, p)
 					if err != nil {
@@ -51,8 +52,8 @@ func TestRotationsGiveWhatSlotsGive(t *testing.T) {
 					require.NoError(t, err)
 					for _, report := range []*Report{whole, bare} {
 						if report != nil {
-							require.True(t, report.Rotates)
-							full.Rotates, full.FoldsApart = true, report.FoldsApart
+							require.Positive(t, report.Period)
+							full.Period, full.FoldsApart = report.Period, report.FoldsApart
 							require.Equal(t, full, report, "%+v", p)
 							require.True(t, mayRotate(h, spec.Maker) || mayRotateBare(&h, spec.Maker) != nil)
 						}
@@ -149,7 +150,7 @@ func TestMutantsByBarePrograms(t *testing.T) {
 				changed++
 			}
 			require.NoError(t, full.Err(), "%v", m.Schedule)
-			full.Rotates, full.FoldsApart = true, true
+			full.Period, full.FoldsApart = 1, true
 			require.Equal(t, full, report)
 		case full.Err() != nil:
 			refuted++

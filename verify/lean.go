@@ -28,8 +28,8 @@ func RunPrograms(h ir.Header, maker func() func(rank int) ir.Program, names ...s
 	return Run(s, names...)
 }
 
-// RunLean proves a schedule that is never in memory as a whole: one that rotates by one rank, so
-// that rank 0 stands for all, perhaps without the folds; one in which many chunks move together, so
+// RunLean proves a schedule that is never in memory as a whole: one that rotates, so that
+// the first ranks stand for all, perhaps without the folds; one in which many chunks move together, so
 // that they are proved by intervals; or one in which chunks only move away from the root, so that the
 // ranks are proved one after the other. The report is nil for any other schedule, and for one with a
 // fault, which [Run] can then explain. The error is the same as Run's.

@@ -8,7 +8,7 @@ import (
 
 // A quotient holds the equations of a schedule for some of its ranks, the members, and for sets of
 // slots that are always set together, here called slots, too. There are three kinds. In a schedule
-// that rotates, rank 0 is the only member and stands for all ranks (see rotation.go). In a schedule
+// that rotates, the first ranks are members and stand for all (see rotation.go). In a schedule
 // of many chunks, every rank is a member, and its slots are intervals of chunks and of partial
 // results (see intervals.go). In a schedule that flows downstream, each rank is the only member in
 // its turn (see downstream.go). All are exact: the equations of the schedule are copies of those of
@@ -20,7 +20,7 @@ import (
 type quotient struct {
 	s       *ir.Schedule // the header; programs only of members, and only if they have few slots
 	members []member
-	turns   bool // rank 0 is the only member and stands for all ranks
+	period  int // the number of members if they stand for all ranks, otherwise 0
 
 	multicasts bool
 
@@ -69,7 +69,7 @@ type deed struct {
 	signal bool
 	input  bool // it reads the rank's contribution
 	reads  run  // the other slots that it reads; part of ids
-	sets   run  // part of ids; a multicast of rank 0 sets slot i by reaching rank i+1
+	sets   run  // part of ids; a multicast sets a slot for each other rank, ascending
 }
 
 // These numbers replace the destination where a deed is not a put. The proof accepts multicasts only
@@ -431,19 +431,24 @@ func (q *quotient) must(seeds []runs) (rules, done []runs) {
 	for len(again) > 0 {
 		rule := again[len(again)-1]
 		again = again[:len(again)-1]
-		set := of(slots[q.memberOf(rule).slots.lo], q.rules[rule].when)
+		m := q.memberOf(rule)
+		set := of(slots[m.slots.lo], q.rules[rule].when)
 		if visited[rule] && slices.Equal(rules[rule], set) {
 			continue
 		}
 		rules[rule], visited[rule] = set, true
 		for _, d := range q.rules[rule].do {
 			came := set
-			if q.turns && d.to > 0 {
-				came = set.shifted(int32(q.s.Ranks)-d.to, int32(q.s.Ranks))
+			if d.to >= 0 {
+				came = q.seenFrom(set, d.to)
 			}
 			for i, to := range q.list(d.sets) {
 				if d.to == casts {
-					came = set.shifted(int32(q.s.Ranks)-int32(i+1), int32(q.s.Ranks))
+					rank := int32(i)
+					if i >= m.rank {
+						rank++
+					}
+					came = q.seenFrom(set, rank)
 				}
 				switch {
 				case q.initial[to]:
@@ -469,6 +474,15 @@ func (q *quotient) must(seeds []runs) (rules, done []runs) {
 	return rules, done
 }
 
+// seenFrom returns what ranks are, seen from a rank, for the member that stands for it.
+func (q *quotient) seenFrom(set runs, rank int32) runs {
+	if q.period == 0 || int(rank) < q.period {
+		return set
+	}
+	n := int32(q.s.Ranks)
+	return set.shifted(n-(rank-rank%int32(q.period)), n)
+}
+
 // ahead does the same as [runAhead.bound] does for all ranks. ok is false if a flag could be set
 // too soon.
 func (q *quotient) ahead() (ahead runAhead, ok bool) {
@@ -483,8 +497,8 @@ func (q *quotient) ahead() (ahead runAhead, ok bool) {
 		for _, rule := range q.fired {
 			for _, d := range q.rules[rule].do {
 				to := d.to
-				if to == casts { // by rank 0
-					to = rules[rule].firstMissing(1, all.hi)
+				if to == casts { // the member itself has entered
+					to = rules[rule].firstMissing(0, all.hi)
 				}
 				if to == folds || to == all.hi || rules[rule].has(to) {
 					continue

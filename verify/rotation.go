@@ -31,18 +31,24 @@ import (
 // copies of the equations that are solved below. A multicast is a put to each other rank, but one
 // that may be lost.
 //
+// The same holds for a shift by k, where k divides P: if the program of rank r+k is the program of
+// rank r, moved on, then ranks 0 … k-1 stand for all. So it is for hosts of k ranks each, whose
+// masters rotate, and for algorithms in which pairs of ranks do. The least such k is the period. A
+// put to rank t sets a slot of member t modulo k, shifted by -(t - t modulo k). Schedules that fold
+// are proved only if their period is 1.
+//
 // Where only the folds of partial results do not rotate, the same holds for the programs without
 // them (see bare.go).
 //
-// All questions of the checks are then asked of rank 0, and a positive answer holds for all ranks.
+// All questions of the checks are then asked of the members, and a positive answer holds for all ranks.
 // This file decides only questions about slots that need no must-analysis, and reuse. In all other
 // cases, and above all if there is a fault, it leaves the answer to the full checks, which can
 // explain it.
 
 // proveRotation returns the report of a schedule that rotates, or whose bare programs rotate (see
 // bare.go), and for which all checks hold. It makes the programs of all ranks, one after the other,
-// and compares each with the program of rank 0. It keeps the program of rank 0, and one for each
-// goroutine. It returns nil if the schedule does not rotate, if its chunks have no rotation (see
+// and compares each with the program of a member. It keeps the programs of the members, and one for
+// each goroutine. It returns nil if the schedule does not rotate, if its chunks have no rotation (see
 // ir.Header.Rotation), or if it has a fault.
 func proveRotation(h ir.Header, maker func() func(rank int) ir.Program, checks []Check) *Report {
 	if report := proveTurns(h, maker, nil, checks); report != nil {
@@ -75,7 +81,7 @@ func proveTurns(h ir.Header, maker func() func(rank int) ir.Program, bare *bareF
 			return nil
 		}
 	}
-	if !rotates(&h, q.per, q.rotated, q.p, maker) {
+	if !q.rotates(&h, maker) {
 		return nil
 	}
 	if bare != nil {
@@ -85,13 +91,12 @@ func proveTurns(h ir.Header, maker func() func(rank int) ir.Program, bare *bareF
 	}
 	report := q.report(checks, v, o)
 	if report != nil {
-		report.Cost, report.Rotates, report.FoldsApart = q.cost(), true, bare != nil
+		report.Cost, report.Period, report.FoldsApart = q.cost(), q.period, bare != nil
 	}
 	return report
 }
 
-// mayRotate reports whether the first and the last rank do what rank 0 does, so that a schedule
-// probably rotates.
+// mayRotate reports whether a few ranks do what the members do, so that a schedule probably rotates.
 func mayRotate(h ir.Header, maker func() func(rank int) ir.Program) bool {
 	q := newRotation(h, maker)
 	if q == nil {
@@ -99,52 +104,74 @@ func mayRotate(h ir.Header, maker func() func(rank int) ir.Program) bool {
 	}
 	program := maker()
 	c := newComparer(&h, q.per, q.rotated)
-	for _, rank := range []int{1, h.Ranks - 1} {
-		if p := program(rank); !c.compare(rank, q.p, &p) {
+	for _, rank := range []int{q.period, h.Ranks - 1} {
+		if p := program(rank); p.Rank != rank || !c.compare(&q.s.Programs[rank%q.period], &p) {
 			return false
 		}
 	}
 	return true
 }
 
-// newRotation returns the equations of rank 0 of a schedule that rotates, or nil if the program of
-// rank 0 shows that it does not, or that it is out of range.
+// newRotation returns the equations of the members of a schedule that rotates, or nil if the
+// programs of a few ranks show that it does not, or that it is out of range.
 func newRotation(h ir.Header, maker func() func(rank int) ir.Program) *rotation {
-	per, rotated := turns(&h, maker)
+	period, per, rotated := turns(&h, maker)
 	if rotated == nil {
 		return nil
 	}
-	first := maker()(0)
 	s := &ir.Schedule{Header: h, Programs: make([]ir.Program, h.Ranks)}
 	for rank := range s.Programs {
 		s.Programs[rank].Rank = rank
 	}
-	s.Programs[0] = first
-	if !plain(&first, h.Folds()) || !inRange(s) {
+	for i := range period {
+		if s.Programs[i] = maker()(i); s.Programs[i].Rank != i || !plain(&s.Programs[i], h.Folds()) {
+			return nil
+		}
+	}
+	if !inRange(s, period) {
 		return nil
 	}
-	return rotationOf(s, per, rotated)
+	return rotationOf(s, period, per, rotated)
 }
 
-// turns returns the rotation of a schedule whose header is in range: see [ir.Header.Rotation]. rotated
-// is nil if there is none, if a root or recovery tells ranks apart, or if the first and the last rank
-// after rank 0 show that the schedule does not rotate. The program of rank 0 may be very large then.
-func turns(h *ir.Header, maker func() func(rank int) ir.Program) (per int, rotated func(ranks, by, group int) int) {
+// maxPeriod is the longest period that is tried: the ranks of a large host.
+const maxPeriod = 256
+
+// turns returns the rotation of a schedule whose header is in range: its period, and what
+// [ir.Header.Rotation] returns. rotated is nil if there is none, if a root or recovery tells ranks
+// apart, or if a few ranks show that the schedule does not rotate.
+func turns(h *ir.Header, maker func() func(rank int) ir.Program) (period, per int, rotated func(ranks, by, group int) int) {
 	if h.Ranks < 2 || h.Ranks > ir.MaxRanks || h.Root != 0 || h.Recovers || h.Chunks < 1 || h.Chunks > ir.MaxChunks {
-		return 0, nil
+		return 0, 0, nil
 	}
 	if per, rotated = h.Rotation(); rotated == nil {
-		return 0, nil
+		return 0, 0, nil
+	}
+	longest := min(maxPeriod, h.Ranks/2)
+	if h.Folds() {
+		longest = 1
 	}
 	c, program := newComparer(h, per, rotated), maker()
+	for period = 1; period <= longest; period++ {
+		if h.Ranks%period == 0 && c.putAlike(period, h.Ranks-period, program) &&
+			(h.Folds() || c.alike(0, period, maker) && c.alike(period-1, h.Ranks-1, maker)) {
+			return period, per, rotated
+		}
+	}
+	return 0, 0, nil
+}
+
+// putAlike reports whether the destinations of two ranks' puts are those of one rank, moved on. The
+// program of rank 0 may be very large if they are not.
+func (c *comparer) putAlike(rank, further int, program func(rank int) ir.Program) bool {
 	var to []int32
-	first := program(1)
+	first := program(rank)
 	eachPut(&first, func(a *ir.Action) bool {
 		to = append(to, a.To)
 		return true
 	})
-	last := program(h.Ranks - 1)
-	c.moveOn(h.Ranks - 2)
+	last := program(further)
+	c.moveOn(further - rank)
 	alike := eachPut(&last, func(a *ir.Action) bool {
 		if len(to) == 0 {
 			return false
@@ -153,35 +180,39 @@ func turns(h *ir.Header, maker func() func(rank int) ir.Program) (per int, rotat
 		to = to[1:]
 		return a.To == c.to(&ir.Action{Op: ir.Put, To: was})
 	})
-	if !alike || len(to) > 0 {
-		return 0, nil
-	}
-	return per, rotated
+	return alike && len(to) == 0
 }
 
-// inRange reports whether the program of rank 0 is in range if each rank has as many signals and
-// partial results as rank 0. Then the other programs are in range, too. All ranks are alike, so a
-// put to any rank is taken as a put to rank 1, and no other rank needs slots. Therefore all ranks
-// together may have more slots than a schedule that is read from a file.
-func inRange(s *ir.Schedule) bool {
-	p := s.Programs[0]
-	to1 := p
-	to1.Rules = slices.Clone(p.Rules)
-	for i := range to1.Rules {
-		r := &to1.Rules[i]
-		r.Do = slices.Clone(r.Do)
-		for j := range r.Do {
-			if a := &r.Do[j]; a.Op == ir.Put {
-				if a.To < 0 || int(a.To) >= s.Ranks {
-					return false
+// alike reports whether one rank's program is another's, moved on.
+func (c *comparer) alike(rank, further int, maker func() func(rank int) ir.Program) bool {
+	p, q := maker()(rank), maker()(further)
+	return p.Rank == rank && q.Rank == further && c.compare(&p, &q)
+}
+
+// inRange reports whether the programs of the members are in range if each rank has as many signals
+// and partial results as its member. Then the other programs are in range, too. So a put to any rank
+// is taken as a put to the rank of its kind in the second period, and no other rank needs slots.
+// Therefore all ranks together may have more slots than a schedule that is read from a file.
+func inRange(s *ir.Schedule, period int) bool {
+	t := &ir.Schedule{Header: s.Header, Programs: slices.Clone(s.Programs)}
+	for i := range period {
+		p := &t.Programs[i]
+		p.Rules = slices.Clone(p.Rules)
+		for i := range p.Rules {
+			r := &p.Rules[i]
+			r.Do = slices.Clone(r.Do)
+			for j := range r.Do {
+				if a := &r.Do[j]; a.Op == ir.Put {
+					if a.To < 0 || int(a.To) >= s.Ranks {
+						return false
+					}
+					a.To = int32(period + int(a.To)%period)
 				}
-				a.To = 1
 			}
 		}
+		second := &t.Programs[period+i]
+		second.Signals, second.Values = p.Signals, p.Values
 	}
-	t := &ir.Schedule{Header: s.Header, Programs: slices.Clone(s.Programs)}
-	t.Programs[0] = to1
-	t.Programs[1].Signals, t.Programs[1].Values = p.Signals, p.Values
 	return ir.Validate(t) == nil
 }
 
@@ -207,100 +238,132 @@ func plain(p *ir.Program, folding bool) bool {
 // rotation is the quotient of a schedule that rotates.
 type rotation struct {
 	quotient
-	p       *ir.Program
-	numbers numbering.Slots
-	per     int // see [ir.Header.Rotation]
+	numbers []numbering.Slots // by member
+	per     int               // see [ir.Header.Rotation]
 	rotated func(ranks, by, group int) int
 }
 
-func rotationOf(s *ir.Schedule, per int, rotated func(ranks, by, group int) int) *rotation {
-	q := &rotation{quotient: quotient{s: s, turns: true}, p: &s.Programs[0], per: per, rotated: rotated}
-	named := slices.Clone(q.p.Done)
-	for j := range q.p.Signals {
-		named = append(named, ir.Signal(j))
-	}
-	for j := range q.p.Values {
-		named = append(named, ir.Value(j))
-	}
-	lacks := (&subject{s: s}).lacks(0)
-	for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
-		named = append(named, c)
-	}
-	deeds := 0
-	for i := range q.p.Rules {
-		named = append(named, q.p.Rules[i].When...)
-		for _, a := range q.p.Rules[i].Do {
-			named = append(named, q.here(a))
-			if a.Op == ir.Mcast {
-				named, q.multicasts = q.others(named, a.Slot), true
+func rotationOf(s *ir.Schedule, period, per int, rotated func(ranks, by, group int) int) *rotation {
+	q := &rotation{quotient: quotient{s: s, period: period}, per: per, rotated: rotated}
+	named := make([][]ir.Slot, period) // by member
+	name := func(m int, slot ir.Slot) { named[m] = append(named[m], slot) }
+	deeds, rules := 0, 0
+	for i := range period {
+		p := &s.Programs[i]
+		named[i] = append(named[i], p.Done...)
+		for j := range p.Signals {
+			name(i, ir.Signal(j))
+		}
+		for j := range p.Values {
+			name(i, ir.Value(j))
+		}
+		lacks := (&subject{s: s}).lacks(i)
+		for c, ok := lacks.chunk(); ok; c, ok = lacks.chunk() {
+			name(i, c)
+		}
+		for j := range p.Rules {
+			named[i] = append(named[i], p.Rules[j].When...)
+			for _, a := range p.Rules[j].Do {
+				if a.Op == ir.Mcast {
+					q.multicasts = true
+					q.eachOther(i, a.Slot, name)
+				} else {
+					name(q.here(i, a))
+				}
+				if a.Slot.Kind() == ir.KindChunk || a.Slot.Kind() == ir.KindValue {
+					name(i, a.Slot)
+				}
+				if a.Op == ir.Put || !a.Joins {
+					deeds++
+				}
 			}
-			if a.Slot.Kind() == ir.KindChunk || a.Slot.Kind() == ir.KindValue {
-				named = append(named, a.Slot)
-			}
-			if a.Op == ir.Put || !a.Joins {
-				deeds++
+		}
+		rules += len(p.Rules)
+	}
+	total := 0
+	for i := range period {
+		q.numbers = append(q.numbers, numbering.Of(named[i]))
+		n := &q.numbers[i]
+		first := int32(total)
+		total += n.Len()
+		chunks, signals, _ := n.Counts()
+		m := member{rank: i, slots: run{first, int32(total)}}
+		m.chunks = run{first + 1, first + int32(1+chunks)}
+		m.signals = run{m.chunks.hi, m.chunks.hi + int32(signals)}
+		m.values = run{m.signals.hi, m.slots.hi}
+		q.members = append(q.members, m)
+	}
+	q.makeRoom(total)
+	room := make([]deed, 0, deeds)
+	q.rules = make([]qrule, 0, rules)
+	for i := range q.members {
+		m, p := &q.members[i], &s.Programs[i]
+		held, wanted := s.Held(i), s.Wanted(i)
+		for id := m.chunks.lo; id < m.chunks.hi; id++ {
+			k := q.numbers[i].At(int(id - m.slots.lo)).Index()
+			q.initial[id], q.wants[id] = held.Has(k), wanted.Has(k)
+		}
+		m.done = q.note(i, p.Done)
+		m.rules.lo = int32(len(q.rules))
+		room = q.addRules(i, room)
+		m.rules.hi = int32(len(q.rules))
+		if s.Folds() {
+			for x, rule := range soleReaders(p) {
+				if id := q.id(i, ir.Chunk(x.Index())); id >= 0 {
+					m.sole = append(m.sole, soleReader{id, m.rules.lo + int32(rule)})
+				}
 			}
 		}
 	}
-	q.numbers = numbering.Of(named)
-	q.makeRoom(q.numbers.Len())
-	chunks, signals, _ := q.numbers.Counts()
-	m := member{slots: run{0, int32(q.numbers.Len())}, rules: run{0, int32(len(q.p.Rules))}}
-	m.chunks = run{1, int32(1 + chunks)}
-	m.signals = run{m.chunks.hi, m.chunks.hi + int32(signals)}
-	m.values = run{m.signals.hi, m.slots.hi}
-	held, wanted := s.Held(0), s.Wanted(0)
-	for id := m.chunks.lo; id < m.chunks.hi; id++ {
-		k := q.numbers.At(int(id)).Index()
-		q.initial[id], q.wants[id] = held.Has(k), wanted.Has(k)
-	}
-	m.done = q.note(q.p.Done)
-	q.addRules(make([]deed, 0, deeds))
-	if s.Folds() {
-		for x, rule := range soleReaders(q.p) {
-			if id := q.numbers.Index(ir.Chunk(x.Index())); id >= 0 {
-				m.sole = append(m.sole, soleReader{int32(id), int32(rule)})
-			}
-		}
-	}
-	q.members = []member{m}
 	q.link()
 	return q
 }
 
-// note notes slots as a list.
-func (q *rotation) note(slots []ir.Slot) run {
+// id returns the number of a slot of a member, or a negative number if it has none.
+func (q *rotation) id(m int, slot ir.Slot) int32 {
+	n := q.numbers[m].Index(slot)
+	if n < 0 {
+		return -1
+	}
+	return q.members[m].slots.lo + int32(n)
+}
+
+// note notes slots of a member as a list.
+func (q *rotation) note(m int, slots []ir.Slot) run {
 	from := len(q.ids)
 	for _, slot := range slots {
-		q.ids = append(q.ids, int32(q.numbers.Index(slot)))
+		q.ids = append(q.ids, q.id(m, slot))
 	}
 	return q.noted(from)
 }
 
-// addRules adds the rules of rank 0. There is room for their deeds.
-func (q *rotation) addRules(deeds []deed) {
-	q.rules = make([]qrule, len(q.p.Rules))
-	for i := range q.p.Rules {
-		r := &q.p.Rules[i]
-		q.rules[i].when = q.note(r.When)
+// addRules adds the rules of a member. There is room for their deeds. It returns the room that is
+// left.
+func (q *rotation) addRules(m int, deeds []deed) []deed {
+	p := &q.s.Programs[m]
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		made := qrule{when: q.note(m, r.When)}
 		first := len(deeds)
 		for left := r.Do; len(left) > 0; {
 			message := ir.MessageOf(left)
 			left = left[len(message):]
 			if message[0].Op == ir.Fold {
-				deeds = append(deeds, q.deed(message))
+				deeds = append(deeds, q.deed(m, message))
 				continue
 			}
 			for j := range message {
-				deeds = append(deeds, q.deed(message[j:j+1]))
+				deeds = append(deeds, q.deed(m, message[j:j+1]))
 			}
 		}
-		q.rules[i].do = deeds[first:]
+		made.do = deeds[first:]
+		q.rules = append(q.rules, made)
 	}
+	return deeds
 }
 
-// deed returns the deed of a put, or of the operands of a fold.
-func (q *rotation) deed(of []ir.Action) deed {
+// deed returns the deed of a put, or of the operands of a fold, of a member.
+func (q *rotation) deed(m int, of []ir.Action) deed {
 	d := deed{to: of[0].To, signal: of[0].Slot.Kind() == ir.KindSignal}
 	if of[0].Op == ir.Fold {
 		d.to = folds
@@ -314,37 +377,41 @@ func (q *rotation) deed(of []ir.Action) deed {
 		case ir.KindInput:
 			d.input = true
 		case ir.KindChunk, ir.KindValue:
-			q.ids = append(q.ids, int32(q.numbers.Index(a.Slot)))
+			q.ids = append(q.ids, q.id(m, a.Slot))
 		}
 	}
 	d.reads = q.noted(from)
-	if d.to == casts {
-		d.sets = q.note(q.others(nil, of[0].Slot))
-		return d
-	}
 	from = len(q.ids)
-	q.ids = append(q.ids, int32(q.numbers.Index(q.here(of[0]))))
+	if d.to == casts {
+		q.eachOther(m, of[0].Slot, func(to int, slot ir.Slot) { q.ids = append(q.ids, q.id(to, slot)) })
+	} else {
+		q.ids = append(q.ids, q.id(q.here(m, of[0])))
+	}
 	d.sets = q.noted(from)
 	return d
 }
 
-// others appends the slots of rank 0 that ranks -1, -2 … set if each multicasts the chunk that chunk
-// slot of rank 0 becomes.
-func (q *rotation) others(to []ir.Slot, slot ir.Slot) []ir.Slot {
-	for by := 1; by < q.s.Ranks; by++ {
-		to = append(to, ir.Chunk(q.back(slot.Index(), int32(by))))
+// eachOther calls f with the member and its slot that stand for each slot that a member sets if it
+// multicasts a chunk: one for each other rank, ascending.
+func (q *rotation) eachOther(m int, slot ir.Slot, f func(to int, slot ir.Slot)) {
+	for rank := range q.s.Ranks {
+		if rank != m {
+			f(q.here(m, ir.Action{Op: ir.Put, Slot: slot, To: int32(rank)}))
+		}
 	}
-	return to
 }
 
-// here returns the slot of rank 0 that the action of rank -To sets. For a fold it is a slot of rank
-// 0 itself.
-func (q *rotation) here(a ir.Action) ir.Slot {
+// here returns the member and its slot that stand for the slot that an action of member m sets. For
+// a fold it is a slot of m itself.
+func (q *rotation) here(m int, a ir.Action) (int, ir.Slot) {
 	s := a.Sets()
-	if s.Kind() != ir.KindChunk {
-		return s
+	if a.Op == ir.Put {
+		m = int(a.To) % q.period
 	}
-	return ir.Chunk(q.back(s.Index(), a.To))
+	if s.Kind() != ir.KindChunk || a.Op != ir.Put {
+		return m, s
+	}
+	return m, ir.Chunk(q.back(s.Index(), a.To-int32(m)))
 }
 
 // back returns the chunk that chunk k becomes if all ranks move back by by.
@@ -356,33 +423,43 @@ func (q *rotation) back(k int, by int32) int {
 // cost returns the cost of all ranks, see costOf.
 func (q *rotation) cost() Cost {
 	c := Cost{Rounds: q.last()}
-	peers := make(map[int32]bool)
-	for i := range q.p.Rules {
-		for _, a := range q.p.Rules[i].Do {
-			c.count(a)
-			if a.Op == ir.Put {
-				peers[a.To] = true
+	from := make([]map[int]bool, q.period) // by member: the ranks that put to it
+	for i := range from {
+		from[i] = make(map[int]bool)
+	}
+	for m := range q.period {
+		to := make(map[int32]bool)
+		for _, r := range q.s.Programs[m].Rules {
+			for _, a := range r.Do {
+				c.count(a)
+				if a.Op == ir.Put {
+					to[a.To] = true
+					from[int(a.To)%q.period][m-int(a.To)] = true
+				}
 			}
 		}
+		c.MaxOut = max(c.MaxOut, len(to))
+	}
+	for _, ranks := range from {
+		c.MaxIn = max(c.MaxIn, len(ranks))
 	}
 	for _, n := range []*int{&c.Puts, &c.Chunks, &c.Mcasts, &c.Signals} {
-		*n *= q.s.Ranks
+		*n *= q.s.Ranks / q.period
 	}
 	c.Messages = c.Puts + c.Mcasts + c.Signals
 	c.Bytes = inBlocks(q.s, c.Chunks+c.Mcasts)
-	c.MaxOut, c.MaxIn = len(peers), len(peers)
 	return c
 }
 
-// rotates reports whether the program of each rank is first, shifted. It uses all processors,
-// because a ring among 65,536 ranks has 2^32 rules.
-func rotates(h *ir.Header, per int, rotated func(ranks, by, group int) int, first *ir.Program, maker func() func(rank int) ir.Program) bool {
-	proto := newComparer(h, per, rotated)
-	return eachRank(1, h.Ranks, func() func(rank int) bool {
+// rotates reports whether the program of each rank is that of a member, moved on. It uses all
+// processors, because a ring among 65,536 ranks has 2^32 rules.
+func (q *rotation) rotates(h *ir.Header, maker func() func(rank int) ir.Program) bool {
+	proto := newComparer(h, q.per, q.rotated)
+	return eachRank(q.period, h.Ranks, func() func(rank int) bool {
 		c, program := proto, maker()
 		return func(rank int) bool {
 			p := program(rank)
-			return c.compare(rank, first, &p)
+			return p.Rank == rank && c.compare(&q.s.Programs[rank%q.period], &p)
 		}
 	})
 }
@@ -408,9 +485,9 @@ func newComparer(h *ir.Header, per int, rotated func(ranks, by, group int) int) 
 	return c
 }
 
-// compare reports whether q, the program of rank, is the program p of rank 0, shifted.
-func (c *comparer) compare(rank int, p, q *ir.Program) bool {
-	c.moveOn(rank)
+// compare reports whether the program q is p, moved on.
+func (c *comparer) compare(p, q *ir.Program) bool {
+	c.moveOn(q.Rank - p.Rank)
 	return c.same(p, q)
 }
 
@@ -432,7 +509,7 @@ func (c *comparer) inOrder(groups int) bool {
 }
 
 func (c *comparer) same(p, q *ir.Program) bool {
-	if q.Rank != p.Rank+c.by || q.Signals != p.Signals || q.Values != p.Values || len(q.Rules) != len(p.Rules) || !q.Recovery.IsNone() || !c.slots(p.Done, q.Done) {
+	if q.Signals != p.Signals || q.Values != p.Values || len(q.Rules) != len(p.Rules) || !q.Recovery.IsNone() || !c.slots(p.Done, q.Done) {
 		return false
 	}
 	rules := q.Rules[:len(p.Rules)]

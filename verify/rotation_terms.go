@@ -4,21 +4,21 @@ import "github.com/schedgen/schedgen/ir"
 
 // typed is the check typed for rank 0: see proveTyped.
 func (q *rotation) typed() bool {
-	c := newClasses(&q.s.Header, q.numbers.Len(), func(_ int, s ir.Slot) int { return q.numbers.Index(s) })
-	for i := range q.p.Rules {
-		for _, a := range q.p.Rules[i].Do {
+	c := newClasses(&q.s.Header, q.numbers[0].Len(), func(_ int, s ir.Slot) int { return q.numbers[0].Index(s) })
+	for i := range q.s.Programs[0].Rules {
+		for _, a := range q.s.Programs[0].Rules[i].Do {
 			if a.Op == ir.Fold && c.fold(0, a) != nil {
 				return false
 			}
 		}
 	}
-	for i := range q.p.Values {
+	for i := range q.s.Programs[0].Values {
 		if c.partOfSlot(0, ir.Value(i)) == noPart {
 			return false
 		}
 	}
-	for i := range q.p.Rules {
-		for _, a := range q.p.Rules[i].Do {
+	for i := range q.s.Programs[0].Rules {
+		for _, a := range q.s.Programs[0].Rules[i].Do {
 			if a.Op == ir.Put && a.As != ir.None && (c.partOfSlot(0, a.Slot) < 0 || q.back(int(c.partOfSlot(0, a.Slot)), a.To) != int(c.partOfSlot(0, a.As))) {
 				return false
 			}
@@ -31,17 +31,17 @@ func (q *rotation) typed() bool {
 // too much memory. Each slot has one maker, so everything is needed before a slot that stands on the
 // way to it.
 func (q *rotation) overlap() (o *overlap, known bool) {
-	claims := overlapClaimsAt(nil, &q.s.Header, q.p, func(c ir.Slot) bool { return q.numbers.Index(c) >= 0 })
+	claims := overlapClaimsAt(nil, &q.s.Header, &q.s.Programs[0], func(c ir.Slot) bool { return q.numbers[0].Index(c) >= 0 })
 	var way map[turned]bool
 	for i := range claims {
 		c := &claims[i]
 		if i == 0 || !c.sameGiven(claims[i-1]) {
-			if way = q.wayTo(int32(q.numbers.Index(c.given[0]))); way == nil {
+			if way = q.wayTo(int32(q.numbers[0].Index(c.given[0]))); way == nil {
 				return nil, false
 			}
 		}
-		need := q.here(ir.Action{Op: ir.Put, Slot: c.need.Slot, To: int32(c.need.Rank)})
-		if !way[turned{int32(q.numbers.Index(need)), int32(c.need.Rank)}] {
+		_, need := q.here(0, ir.Action{Op: ir.Put, Slot: c.need.Slot, To: int32(c.need.Rank)})
+		if !way[turned{int32(q.numbers[0].Index(need)), int32(c.need.Rank)}] {
 			return &overlap{claim: *c}, true
 		}
 	}
@@ -99,12 +99,12 @@ func (q *rotation) values() *values {
 			return nil // no such collective folds
 		}
 	}
-	v := &values{forest: newForest(ranks), slots: make([]term, q.numbers.Len()), first: make(map[int]made)}
+	v := &values{forest: newForest(ranks), slots: make([]term, q.numbers[0].Len()), first: make(map[int]made)}
 	// by place in the group: what is made of the chunk of group 0, and by which rank
 	group0 := make([]made, q.per)
 	for _, rule := range q.fired {
 		var acc term
-		do, deeds := q.p.Rules[rule].Do, q.rules[rule].do
+		do, deeds := q.s.Programs[0].Rules[rule].Do, q.rules[rule].do
 		for i, a := range do {
 			last := a.Op == ir.Put || i+1 == len(do) || !do[i+1].Joins
 			to := int32(-1)
@@ -116,7 +116,7 @@ func (q *rotation) values() *values {
 			}
 			t := v.contribution(0, a.Slot.Index())
 			if a.Slot.Kind() != ir.KindInput {
-				t = v.slots[q.numbers.Index(a.Slot)]
+				t = v.slots[q.numbers[0].Index(a.Slot)]
 			}
 			if a.Op == ir.Fold && a.Joins {
 				acc = v.fold(acc, t)

@@ -278,9 +278,9 @@ func TestRotationsAreProvedByOneRank(t *testing.T) {
 					full, err := Run(whole(h, of))
 					require.NoError(t, err)
 					require.NoError(t, full.Err())
-					require.False(t, full.Rotates)
-					require.True(t, report.Rotates)
-					full.Rotates = true
+					require.Zero(t, full.Period)
+					require.Equal(t, 1, report.Period)
+					full.Period = 1
 					require.Equal(t, full, report)
 				})
 			}
@@ -345,7 +345,7 @@ func TestMutantsOfRotations(t *testing.T) {
 		if report != nil {
 			proved++
 			require.NoError(t, full.Err(), "%v", s)
-			full.Rotates, full.FoldsApart = true, report.FoldsApart
+			full.Period, full.FoldsApart = 1, report.FoldsApart
 			require.Equal(t, full, report)
 		} else if full.Err() != nil {
 			refuted++
@@ -466,7 +466,7 @@ func TestRankZeroNeedsWhatAllRanksSay(t *testing.T) {
 			sub, err := newSubject(s)
 			require.NoError(t, err)
 			per, rotated := s.Rotation()
-			q := rotationOf(s, per, rotated)
+			q := rotationOf(s, 1, per, rotated)
 			require.True(t, q.computeRounds())
 			var seeds []runs
 			seed := runs{{0, 1}}
@@ -508,7 +508,7 @@ func TestBlocksPassedOnTwice(t *testing.T) {
 	full, err := Run(whole(h, twice(false)))
 	require.NoError(t, err)
 	require.NoError(t, full.Err())
-	full.Rotates = true
+	full.Period = 1
 	require.Equal(t, full, proveRotation(h, twice(false).maker, Checks()))
 	require.Nil(t, proveRotation(h, twice(true).maker, Checks()))
 	full, err = RunPrograms(h, twice(true).maker)

@@ -34,9 +34,9 @@ type Report struct {
 	Results []Result  // in the order of Checks
 	Cost    Cost      // zero if the schedule is not well-formed
 	Terms   Terms     // zero if the schedule folds nothing, or if its folds are not proved
-	// Rotates says that the proof of rank 0 covers all ranks, whose programs are its own, shifted
-	// (see [RunLean]).
-	Rotates bool
+	// Period is not 0 if the proof of ranks 0 … Period-1 covers all ranks, whose programs are theirs,
+	// moved on (see [RunLean]).
+	Period int
 	// FoldsApart says that ranks fold in different orders. The proof of rank 0 then covers everything
 	// except the folds, which were examined at each rank.
 	FoldsApart bool
@@ -52,8 +52,12 @@ func (r *Report) How() string {
 		return fmt.Sprintf("%s %d was proved: each rank's program is that of the rank %d before, with all ranks moved on by %d",
 			r.Header.RootWord(), root, r.MovedOn, r.MovedOn)
 	}
-	if !r.Rotates {
+	if r.Period == 0 {
 		return "all ranks were examined, each by itself"
+	}
+	if r.Period > 1 {
+		return fmt.Sprintf("ranks 0-%d were proved for all %d ranks: the program of each other rank is that of one of them, "+
+			"with all ranks and blocks moved on by the same multiple of %d", r.Period-1, r.Header.Ranks, r.Period)
 	}
 	but := ""
 	if r.FoldsApart {
