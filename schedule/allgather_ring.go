@@ -7,6 +7,15 @@ import "github.com/schedgen/schedgen/ir"
 // to its neighbours, so the ring is as fast as its links, whatever network lies between them. It
 // takes P-1 steps.
 func allgatherRing() Algorithm {
+	return spreadAlongRing().algorithm(Algorithm{
+		Name:     "allgather/ring",
+		Paper:    "Thakur 2005 §4.1",
+		Summary:  "every rank passes each block to the next",
+		Messages: "F·P(P-1) puts",
+	})
+}
+
+func spreadAlongRing() spread {
 	return spread{
 		rounds: func(hosts int) int { return hosts - 1 },
 		sends: func(l layout, v, i int) (to, first, hosts int) {
@@ -16,12 +25,7 @@ func allgatherRing() Algorithm {
 		sum:  sumOfRing,
 
 		fillFlat: fillFlatRing,
-	}.algorithm(Algorithm{
-		Name:     "allgather/ring",
-		Paper:    "Thakur 2005 §4.1",
-		Summary:  "every rank passes each block to the next",
-		Messages: "F·P(P-1) puts",
-	})
+	}
 }
 
 // sumOfRing returns the same as sumOfRounds without going through all rounds. The node sends the

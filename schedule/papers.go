@@ -29,6 +29,8 @@ func Papers() []Paper {
 			"Interprocessor Collective Communication Library (InterCom)"},
 		{"Bruck 1997", "J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal, D. Weathersby",
 			"Efficient Algorithms for All-to-All Communications in Multiport Message-Passing Systems"},
+		{"Chen 2005", "J. Chen, L. Zhang, Y. Zhang, W. Yuan",
+			"Performance Evaluation of Allgather Algorithms on Terascale Linux Cluster with Fast Ethernet"},
 		{"MPICH", "MPICH developers",
 			"MPICH: recursive multiplying (pull request 7177)"},
 		{"Patarasuk 2009", "P. Patarasuk, X. Yuan",

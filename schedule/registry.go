@@ -139,6 +139,7 @@ func makeBuiltIn() []Algorithm {
 		gatherBinomial(),
 		allgatherLinear(),
 		allgatherRing(),
+		allgatherNeighbor(),
 		allgatherBruck(),
 		allgatherDoubling(),
 		allgatherMcast(),
