@@ -34,6 +34,7 @@ var machineTimers = []struct{ in, reason string }{
 		"a process that is started takes its time from the machine"},
 	{"internal/meet.receive", ofDescriptors},
 	{"internal/meet.finish", ofDescriptors},
+	{"internal/meet.prepare", ofDescriptors},
 	{"internal/meet.quitInTime", ofDescriptors},
 	{"internal/meet/internal/contact.Farewell", ofDescriptors},
 	{"internal/meet/lobby.usher", ofDescriptors},
