@@ -38,6 +38,7 @@ func (g *guest) join(ctx context.Context) (*Meeting, error) {
 		return fmt.Sprintf("rank %d of %d waits: %s", g.cfg.Rank, g.cfg.Size, g.trouble.String())
 	})
 	defer stop()
+	defer context.AfterFunc(ctx, stop)() // it then waits only for an answer
 	for pause := contact.FirstPause; ; pause = min(2*pause, contact.LastPause) {
 		m, err := g.tryOnce(ctx)
 		if err == nil || errors.As(err, new(*verdict)) || contact.IsFinal(err) {
