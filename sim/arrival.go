@@ -61,14 +61,3 @@ type Delay struct {
 	// and whether a multicast has reached it. The first run has no delay.
 	Adaptive bool
 }
-
-// adapt returns the time that the root waits for in the next run: half as long again if the drawn
-// rank was too late for the multicasts, and a sixteenth less otherwise. So it is too late in about
-// one run in seven.
-func adapt(delay Time, late bool) Time {
-	const start, most = 10_000, 20_000_000
-	if late {
-		return min(max(delay+delay/2, start), most)
-	}
-	return delay - delay/16
-}

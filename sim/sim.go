@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/schedgen/schedgen/internal/adapt"
 	"github.com/schedgen/schedgen/internal/model/link"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -149,9 +150,8 @@ func (s *Sim) Run(seed uint64) (*Result, error) {
 		return nil, fmt.Errorf("simulate %s: %w", s.name, err)
 	}
 	if g := &s.e.gate; s.e.c.Delay.Adaptive && g.drawn >= 0 {
-		// A multicast that misses a rank that had called when the root began was lost by chance.
 		began := enters[s.e.h.Root] + s.e.c.Delay.Fixed + s.e.adapted
-		s.e.adapted = adapt(s.e.adapted, !g.heard && enters[g.drawn] > began)
+		s.e.adapted = adapt.Next(s.e.adapted, !g.heard, enters[g.drawn] <= began)
 	}
 	return s.e.result(), nil
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/schedgen/schedgen/internal/adapt"
 	"github.com/schedgen/schedgen/internal/core/loss"
 	"github.com/schedgen/schedgen/internal/core/presence"
 	"github.com/schedgen/schedgen/internal/core/publish"
@@ -165,7 +166,7 @@ func (c *Core) Normalize() {
 		}
 	})
 	if c.ops.delay > 0 {
-		c.ops.delay = adaptiveStart
+		c.ops.delay = adapt.Start
 	}
 	for i := range c.ops.ring {
 		o := &c.ops.ring[i]

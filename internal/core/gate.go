@@ -53,20 +53,6 @@ func (d *DelayPolicy) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// The adaptive delay grows by half after a miss and shrinks by a sixteenth after a hit, so that it
-// settles where about one in seven operations misses.
-const (
-	adaptiveStart = Time(10e3)
-	adaptiveMax   = Time(20e6)
-)
-
-func adapt(delay Time, missed bool) Time {
-	if missed {
-		return min(max(delay+delay/2, adaptiveStart), adaptiveMax)
-	}
-	return delay - delay/16
-}
-
 // drawPeer returns the rank, other than the root, that is drawn for operation seq. All ranks draw
 // the same rank, since they have the same id. size must be at least 2.
 func drawPeer(id [16]byte, seq uint64, root, size int) int {

@@ -118,24 +118,6 @@ func TestDrawnPeers(t *testing.T) {
 	}
 }
 
-// An adaptive delay settles where about one operation in seven misses.
-func TestAdapt(t *testing.T) {
-	d := Time(0)
-	d = adapt(d, true)
-	require.Equal(t, adaptiveStart, d)
-	for range 100 {
-		d = adapt(d, true)
-	}
-	require.Equal(t, adaptiveMax, d)
-	need, missed := Time(1e6), 0
-	for range 10000 {
-		miss := d < need
-		missed += count(miss)
-		d = adapt(d, miss)
-	}
-	require.InDelta(t, 10000/7, missed, 250)
-}
-
 // Rootless messages arrive exactly once, in the order of their origin, whatever the order of
 // deliveries, and no origin exceeds its window.
 func TestRootless(t *testing.T) {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/schedgen/schedgen/internal/adapt"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -75,8 +76,7 @@ func (ops *operations) report(o *op) {
 func (ops *operations) peerLate(h *wire.Header) {
 	if h.Print != 0 {
 		o := ops.lookup(h.Seq)
-		lost := o != nil && o.gate.met // by chance
-		ops.delay = adapt(ops.delay, h.Arg != 0 && !lost)
+		ops.delay = adapt.Next(ops.delay, h.Arg != 0, o != nil && o.gate.met)
 	}
 }
 
