@@ -47,7 +47,7 @@ func TestStoppedRankIsExcluded(t *testing.T) {
 		l.agree(t)
 		l.agree(t)
 		for from := range size {
-			for _, f := range l.queue[[3]int{from, stopped, int(wire.LaneControl)}] {
+			for _, f := range *l.Lane(from, stopped, wire.LaneControl) {
 				if f.Kind != wire.FrameAgree {
 					continue
 				}
@@ -157,27 +157,13 @@ func bereaved(t *testing.T, size int) *lanes {
 
 // lose discards the frames under way from one rank to another, and returns their kinds.
 func (l *lanes) lose(from, to int) (kinds []wire.FrameKind) {
-	for _, at := range l.order {
-		if at[0] == from && at[1] == to {
-			for _, f := range l.queue[at] {
-				kinds = append(kinds, f.Kind)
-			}
-			l.queue[at] = nil
+	for k := range wire.Lanes {
+		for _, f := range *l.Lane(from, to, k) {
+			kinds = append(kinds, f.Kind)
 		}
+		*l.Lane(from, to, k) = nil
 	}
 	return kinds
-}
-
-// deliverAll delivers all frames.
-func (l *lanes) deliverAll(t require.TestingT) {
-	for moved := true; moved; {
-		moved = false
-		for i := range l.order {
-			for l.deliver(t, i) {
-				moved = true
-			}
-		}
-	}
 }
 
 // All survivors learn the same of the messages of a dead rank: how many have come, to the ranks with
@@ -212,11 +198,7 @@ func TestGoodbyeBringsTheOutcome(t *testing.T) {
 	l := bereaved(t, size)
 	l.cores[1].Ended(size-1, wire.Broken, errAway)
 	for !l.cores[0].agree.LossesKnown() {
-		moved := false
-		for i := range l.order {
-			moved = l.deliver(t, i) || moved
-		}
-		require.True(t, moved)
+		require.True(t, l.deliverEach(t))
 	}
 	require.Contains(t, l.lose(0, 1), wire.FrameAgree)
 	require.False(t, l.cores[1].agree.LossesKnown())

@@ -1,72 +1,72 @@
 package core
 
 import (
-	"bytes"
-
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/test/ether"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
-// lanes carry puts between cores, in order, one step at a time.
+// lanes is cores and the frames between them.
 type lanes struct {
+	*ether.Ether
 	cores []*Core
-	queue map[[3]int][]wire.Frame // by sender, receiver and lane
-	order [][3]int                // used keys, in order of use
 }
 
-func newLanes(size int) *lanes {
-	return &lanes{cores: make([]*Core, size), queue: map[[3]int][]wire.Frame{}}
-}
+func newLanes(size int) *lanes { return &lanes{ether.New(size), make([]*Core, size)} }
 
-// laneNet is one rank's Net into the lanes. It loses multicasts.
-type laneNet struct {
-	*lanes
-	rank int
-}
-
-func (l *lanes) net(rank int) Net { return laneNet{l, rank} }
-
-func (n laneNet) Put(to int, f *wire.Frame) {
-	at := [3]int{n.rank, to, int(f.Lane)}
-	if _, used := n.queue[at]; !used {
-		n.order = append(n.order, at)
-		n.lanes.order = n.order
-	}
-	copied := *f
-	copied.Body, copied.From = bytes.Clone(f.Body), n.rank
-	n.queue[at] = append(n.queue[at], copied)
-	gone(f)
-}
-
-func (n laneNet) Mcast(f *wire.Frame)           { gone(f) }
-func (n laneNet) Datagram(_ int, f *wire.Frame) { gone(f) }
+// net returns one rank's Net, which loses multicasts.
+func (l *lanes) net(rank int) Net { return ether.Net{Ether: l.Ether, Rank: rank} }
 
 func gone(f *wire.Frame) {
 	f.Release()
 }
 
-// deliver delivers the first frame of one lane, and reports whether it has. Frames that are held
-// stay in their lanes, as do those for a rank without a core.
+// deliver delivers the first frame of one lane with frames, and reports whether it has.
 func (l *lanes) deliver(t require.TestingT, choice int) (moved bool) {
-	if len(l.order) == 0 {
+	busy := l.Busy()
+	return len(busy) > 0 && l.deliverIn(t, busy[choice%len(busy)])
+}
+
+// deliverEach delivers the first frame of each lane.
+func (l *lanes) deliverEach(t require.TestingT) (moved bool) {
+	for _, i := range l.Busy() {
+		moved = l.deliverIn(t, i) || moved
+	}
+	return moved
+}
+
+// deliverAll delivers all frames.
+func (l *lanes) deliverAll(t require.TestingT) (moved bool) {
+	for again := true; again; moved = moved || again {
+		again = false
+		for _, i := range l.Busy() {
+			for len(l.Lanes[i]) > 0 && l.deliverIn(t, i) {
+				again = true
+			}
+		}
+	}
+	return moved
+}
+
+// deliverIn delivers the first frame of Lanes[i]. Frames that are held stay in their lanes, as do
+// those for a rank without a core.
+func (l *lanes) deliverIn(t require.TestingT, i int) (moved bool) {
+	f := l.Lanes[i][0]
+	_, to := l.Ends(i)
+	c := l.cores[to]
+	if c == nil {
 		return false
 	}
-	at := l.order[choice%len(l.order)]
-	c := l.cores[at[1]]
-	if len(l.queue[at]) == 0 || c == nil {
-		return false
-	}
-	f := l.queue[at][0]
 	dst, v := c.Body(&f.Header)
 	switch v {
 	case wire.Hold:
-		require.NotEqual(t, int(wire.LaneControl), at[2], "control is never held")
+		require.NotEqual(t, wire.LaneControl, f.Lane, "control is never held")
 		return false
 	case wire.Accept:
 		require.Equal(t, len(f.Body), copy(dst, f.Body))
 		c.Arrived(&f.Header, dst)
 	}
-	l.queue[at] = l.queue[at][1:]
+	l.Lanes[i] = l.Lanes[i][1:]
 	return true
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/test/ether"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
@@ -15,22 +16,8 @@ const castBarrier = "barrier/hsb-mcast"
 // flock is cores where rank 0's multicasts reach all ranks except the last.
 type flock struct {
 	*lanes
-	t     *testing.T
-	now   Time
-	casts []wire.Frame // multicasts not delivered yet
-}
-
-// flockNet is a rank's Net.
-type flockNet struct {
-	laneNet
-	f *flock
-}
-
-func (n flockNet) Mcast(f *wire.Frame) {
-	copied := *f
-	copied.From = n.rank
-	n.f.casts = append(n.f.casts, copied)
-	gone(f)
+	t   *testing.T
+	now Time
 }
 
 func newFlock(t *testing.T, size int) *flock {
@@ -39,7 +26,7 @@ func newFlock(t *testing.T, size int) *flock {
 		f.cores[rank] = New(Config{
 			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Retain: 1 << 20, PublishWindow: 1, Overlay: nowhere{},
 			Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1000},
-		}, flockNet{laneNet{f.lanes, rank}, f})
+		}, ether.Net{Ether: f.Ether, Rank: rank, Piece: 1000})
 	}
 	return f
 }
@@ -60,19 +47,13 @@ func (f *flock) begin(ranks []int, name string, p schedule.Params, n int) {
 // settle delivers everything that can be delivered.
 func (f *flock) settle() {
 	for moved := true; moved; {
-		moved = false
-		for _, c := range f.casts {
-			for rank := range f.cores[:len(f.cores)-1] {
-				if rank != c.From {
-					h := c.Header
-					f.cores[rank].Fragment(&h, 0, c.Body)
-				}
+		for _, g := range f.Grams {
+			if g.All && g.To < len(f.cores)-1 {
+				f.cores[g.To].Fragment(&g.Header, g.Offset, g.Body)
 			}
 		}
-		f.casts = f.casts[:0]
-		for at := range f.order {
-			moved = f.deliver(f.t, at) || moved
-		}
+		f.Grams = f.Grams[:0]
+		moved = f.deliverEach(f.t)
 	}
 }
 

@@ -1,14 +1,10 @@
 package core
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/internal/core/mismatch"
 	"github.com/schedgen/schedgen/internal/test/heavy"
@@ -17,214 +13,12 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// crew is ranks that make the same calls over lanes that lose every multicast.
-type crew struct {
-	*lanes
-	t     *rapid.T
-	plans [][]*Plan   // by call and rank
-	width []int       // by rank: greatest number of open calls
-	bufs  [][]Buffers // by rank and call
-	open  [][]uint64  // by rank: open calls in the order of their begins
-	now   Time
-}
-
-func newCrew(t *rapid.T, size, calls int) *crew {
-	c := &crew{lanes: newLanes(size), t: t, open: make([][]uint64, size), bufs: make([][]Buffers, size), now: 1}
-	var names []string
-	for _, a := range schedule.Algorithms() {
-		if a.Collective != schedule.Anycast {
-			names = append(names, a.Name)
-		}
-	}
-	for i := range calls {
-		name := rapid.SampledFrom(names).Draw(t, "algorithm")
-		root := rapid.IntRange(0, size-1).Draw(t, "root")
-		p := schedule.Params{Ranks: size, Root: root, Chunks: rapid.IntRange(1, 3).Draw(t, "chunks")}
-		row, _ := ir.CollectiveNamed(rowOf(name))
-		if !row.Rooted {
-			p.Root = 0
-		}
-		if a, _ := schedule.Named(name); row.Blocks == nil || name == "bcast/symmetric" || a.Uncut() {
-			p.Chunks = 0
-		}
-		c.plans = append(c.plans, nil)
-		for rank := range size {
-			c.plans[i] = append(c.plans[i], planOf(t, name, p, rank))
-		}
-	}
-	for rank := range size {
-		c.width = append(c.width, rapid.IntRange(1, MaxOpen).Draw(t, "width"))
-		c.cores[rank] = New(Config{
-			Rank: rank, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, FoldAtOnce: rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "fold at once"), Retain: 1 << 20, PublishWindow: 1, Overlay: nowhere{},
-			Caps: wire.Caps{Multicast: true, Datagram: 8},
-		}, c.net(rank))
-	}
-	return c
-}
-
-func rowOf(name string) string {
-	collective, _, _ := strings.Cut(name, "/")
-	return collective
-}
-
-// text returns the content of the blocks of call i, one behind the other.
-func (c *crew) text(i int, blocks ir.Blocks) (text []byte) {
-	for b := range blocks.Count {
-		text = fmt.Appendf(text, "block %3d of call %d.", blocks.At(b), i)
-	}
-	return text
-}
-
 // sum is a fold of bytes.
 var sum = &Fold{Element: 1, Kernel: func(dst, a, b []byte) {
 	for i := range dst {
 		dst[i] = a[i] + b[i]
 	}
 }}
-
-// own is a rank's contribution to call i.
-func (c *crew) own(i, rank int) []byte {
-	h := &c.plans[i][rank].header
-	text := c.text(i, ir.Blocks{Step: 1, Count: h.Row().Inputs(h.Ranks)})
-	for k := range text {
-		text[k] += byte(rank * (k + 3))
-	}
-	return text
-}
-
-// want is a rank's expected output of call i.
-func (c *crew) want(i, rank int) []byte {
-	h, wanted := &c.plans[i][rank].header, c.plans[i][rank].places.wanted.Blocks
-	if !h.Folds() {
-		return c.text(i, wanted)
-	}
-	var all []byte
-	for k := range wanted.Count {
-		b, n := wanted.At(k), len(c.text(i, ir.Blocks{Count: 1}))
-		block := make([]byte, n)
-		if b < h.Row().Question {
-			block = c.text(i, ir.Blocks{First: b, Step: 1, Count: 1})
-		}
-		at := b % h.Row().Inputs(h.Ranks) * n
-		for r := range h.Row().Folded(h.Ranks, b) {
-			sum.Kernel(block, block, c.own(i, r)[at:at+n])
-		}
-		all = append(all, block...)
-	}
-	return all
-}
-
-// buffers are a rank's buffers for call i: the input is filled, the output is empty.
-func (c *crew) buffers(i, rank int) Buffers {
-	pl := &c.plans[i][rank].places
-	held, wanted := c.text(i, pl.held.Blocks), c.text(i, pl.wanted.Blocks)
-	if c.plans[i][rank].places.folds {
-		return Buffers{In: append(c.own(i, rank), held...), Out: make([]byte, len(wanted)), Block: len(c.text(i, ir.Blocks{Count: 1})), Fold: sum}
-	}
-	if pl.whole {
-		if buf := make([]byte, len(wanted)); len(held) == 0 {
-			return InPlace(buf)
-		}
-		return InPlace(held)
-	}
-	return Buffers{In: held, Out: make([]byte, len(wanted)), Block: len(c.text(i, ir.Blocks{Count: min(1, pl.blocks)}))}
-}
-
-// enter makes the next call of a rank, if it may have another call open.
-func (c *crew) enter(rank int) (moved bool) {
-	i, core := len(c.bufs[rank]), c.cores[rank]
-	if i == len(c.plans) || len(c.open[rank]) == c.width[rank] || !core.Vacant() {
-		return false
-	}
-	mem := c.buffers(i, rank)
-	c.bufs[rank] = append(c.bufs[rank], mem)
-	core.Begin(c.plans[i][rank], mem)
-	seq, _ := core.Seq()
-	require.Equal(c.t, uint64(i+1), seq)
-	c.open[rank] = append(c.open[rank], seq)
-	return true
-}
-
-// leave returns from one of the calls that may return.
-func (c *crew) leave(rank, choice int) (moved bool) {
-	core := c.cores[rank]
-	ready := slices.DeleteFunc(slices.Clone(c.open[rank]), func(seq uint64) bool { return !core.Ready(seq) })
-	if len(ready) == 0 {
-		return false
-	}
-	seq := ready[choice%len(ready)]
-	core.End(seq)
-	c.open[rank] = slices.DeleteFunc(c.open[rank], func(s uint64) bool { return s == seq })
-	i := int(seq) - 1
-	out := c.bufs[rank][i].Out
-	require.Equal(c.t, string(c.want(i, rank)), string(out), "rank %d, operation %d", rank, seq)
-	copy(out, bytes.Repeat([]byte{0xEE}, len(out)))
-	if _, ended := core.Seq(); len(c.open[rank]) > 0 {
-		require.Equal(c.t, c.open[rank][0]-1, ended, "all before the oldest that is open have ended")
-	} else {
-		require.Equal(c.t, uint64(len(c.bufs[rank])), ended)
-	}
-	return true
-}
-
-func (c *crew) done() bool {
-	for rank := range c.cores {
-		require.NoError(c.t, c.cores[rank].Err())
-		if len(c.bufs[rank]) < len(c.plans) || len(c.open[rank]) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// rest does all steps that leave no choice, and lets time pass if there is none.
-func (c *crew) rest() {
-	moved := false
-	for at := range c.order {
-		moved = c.deliver(c.t, at) || moved
-	}
-	for rank := range c.cores {
-		moved = c.cores[rank].Work() || moved
-		moved = c.leave(rank, 0) || len(c.open[rank]) == 0 && c.enter(rank) || moved
-	}
-	if !moved {
-		c.now += 10e6
-		for _, core := range c.cores {
-			core.Tick(c.now)
-		}
-	}
-}
-
-// Ranks have several operations open, or wait for each, in any order of deliveries, begins and
-// returns. All calls end, with the blocks that each rank wants, and nothing is written afterwards.
-func TestOpenOperations(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := newCrew(t, rapid.IntRange(1, 6).Draw(t, "size"), rapid.IntRange(1, 7).Draw(t, "calls"))
-		for range rapid.IntRange(0, 200).Draw(t, "steps") {
-			rank := rapid.IntRange(0, len(c.cores)-1).Draw(t, "rank")
-			choice := rapid.IntRange(0, 1<<20).Draw(t, "choice")
-			switch choice % 4 {
-			case 0:
-				c.enter(rank)
-			case 1:
-				c.leave(rank, choice/4)
-			case 2:
-				c.cores[rank].Work()
-			default:
-				c.deliver(t, choice/4)
-			}
-		}
-		for steps := 0; !c.done(); steps++ {
-			require.Less(t, steps, 20_000, "it does not end")
-			c.rest()
-		}
-		for rank := range c.bufs {
-			for i, mem := range c.bufs[rank] {
-				require.Equal(t, len(mem.Out), bytes.Count(mem.Out, []byte{0xEE}), "rank %d, operation %d: written to after its end", rank, i+1)
-			}
-		}
-	})
-}
 
 // A rank with two open operations does not put chunks of the second to a rank that is inside the
 // first, before it has settled the first.

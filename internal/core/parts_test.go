@@ -11,7 +11,6 @@ import (
 
 	"github.com/schedgen/schedgen/internal/core/presence"
 	"github.com/schedgen/schedgen/runtime/wire"
-	"github.com/schedgen/schedgen/schedule"
 )
 
 // sent is a frame sent by a part.
@@ -116,58 +115,6 @@ func TestDrawnPeers(t *testing.T) {
 			require.False(t, seen[root])
 		}
 	}
-}
-
-// Rootless messages arrive exactly once, in the order of their origin, whatever the order of
-// deliveries, and no origin exceeds its window.
-func TestRootless(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.IntRange(1, 9).Draw(t, "size")
-		name := rapid.SampledFrom([]string{"anycast/skip-ring", "anycast/circulant"}).Draw(t, "overlay")
-		spec, err := schedule.New(name, schedule.Params{Ranks: size})
-		require.NoError(t, err)
-		window := rapid.IntRange(1, 4).Draw(t, "window")
-		lanes := newLanes(size)
-		for r := range size {
-			lanes.cores[r] = New(Config{
-				Rank: r, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Overlay: spec.Overlay(),
-				PublishPrint: 1, PublishWindow: window, PublishBytes: 100, MaxMessage: 50,
-			}, lanes.net(r))
-		}
-		next := make([][]uint64, size)
-		for r := range next {
-			next[r] = make([]uint64, size)
-		}
-		published := make([]uint64, size)
-		const each = 6
-		for steps := 0; ; steps++ {
-			require.Less(t, steps, 100_000, "it does not end")
-			r := rapid.IntRange(0, size-1).Draw(t, "rank")
-			c := lanes.cores[r]
-			if published[r] < each && c.HasRoom() {
-				c.Publish(fmt.Appendf(nil, "%d of %d", published[r], r))
-				published[r]++
-			}
-			lanes.deliver(t, rapid.IntRange(0, 1<<20).Draw(t, "lane"))
-			for c.Mail() > 0 {
-				msg := c.Take()
-				require.Equal(t, next[r][msg.Origin], msg.Seq)
-				require.Equal(t, fmt.Sprintf("%d of %d", msg.Seq, msg.Origin), string(msg.Data))
-				next[r][msg.Origin]++
-			}
-			done := true
-			for r, c := range lanes.cores {
-				require.NoError(t, c.Err())
-				for o := range next[r] {
-					done = done && (o == r || next[r][o] == each)
-				}
-				done = done && published[r] == each
-			}
-			if done {
-				return
-			}
-		}
-	})
 }
 
 func TestNearEnd(t *testing.T) {

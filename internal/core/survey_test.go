@@ -66,12 +66,7 @@ func surveyed(t require.TestingT, name string, size, window int, mute ...int) *l
 // nothing moves.
 func (l *lanes) settle(t require.TestingT, answer func(rank int, q Message) []byte, learn func(rank int, task Task)) {
 	for moved := true; moved; {
-		moved = false
-		for i := range l.order {
-			for l.deliver(t, i) {
-				moved = true
-			}
-		}
+		moved = l.deliverAll(t)
 		for r, c := range l.cores {
 			if task, ok := c.TakeTask(); ok {
 				moved = true
@@ -318,25 +313,18 @@ func TestAnsweringRankDies(t *testing.T) {
 				answer(r)
 			}
 		}
-		for _, at := range l.order {
-			if at[0] == dead || at[1] == dead {
-				l.queue[at] = nil
-			}
+		for r := range size {
+			l.lose(dead, r)
+			l.lose(r, dead)
 		}
+		l.cores[dead] = nil
 		for r, c := range l.cores {
 			if r != dead {
 				c.Ended(dead, wire.Broken, errors.New("gone"))
 			}
 		}
 		for range 4 {
-			for moved := true; moved; {
-				moved = false
-				for i := 0; i < len(l.order); i++ {
-					for l.order[i][1] != dead && l.deliver(t, i) {
-						moved = true
-					}
-				}
-			}
+			l.deliverAll(t)
 			for r, c := range l.cores {
 				if r != dead {
 					c.Tick(Time(1e9))
@@ -479,27 +467,7 @@ func TestQuestionsUnderOtherTrees(t *testing.T) {
 	_, v := l.cores[0].Body(&f)
 	require.Equal(t, wire.Drop, v)
 	require.NotErrorIs(t, l.cores[0].Err(), ErrProtocol)
-	require.NotEmpty(t, l.queue[[3]int{0, 1, int(wire.LaneControl)}])
-}
-
-// A clone of a core with open questions has the same state, and changes independently.
-func TestCloneOfQuestions(t *testing.T) {
-	l := surveyed(t, "anyreduce/circulant", 3, 2)
-	c := l.cores[0]
-	c.Ask([]byte{1})
-	c.Ask([]byte{2})
-	task, ok := c.TakeTask()
-	require.True(t, ok)
-	before := c.AppendState(nil)
-	d := c.Clone(&spy{}, nil)
-	require.Equal(t, before, d.AppendState(nil))
-	d.Answer(0, task.Question.Seq, reply(0, 1, nil))
-	d.TakeTask()
-	require.Equal(t, before, c.AppendState(nil))
-	require.NotEqual(t, before, d.AppendState(nil))
-	c.Answer(0, task.Question.Seq, reply(0, 1, nil))
-	c.TakeTask()
-	require.Equal(t, c.AppendState(nil), d.AppendState(nil))
+	require.NotEmpty(t, *l.Lane(0, 1, wire.LaneControl))
 }
 
 // Whatever ranks answer, the error blames a rank that cannot answer, or whose answer has another

@@ -31,7 +31,7 @@ func TestRanksLeave(t *testing.T) {
 			name = rapid.SampledFrom(anycasts()).Draw(t, "overlay")
 		}
 		const each = 5
-		e := newEther(t, name, size, Config{
+		e := newClub(t, name, size, Config{
 			Window: 4, Bytes: 100, MaxMessage: 20, Caps: wire.Caps{Multicast: multicast, Datagram: 8, Room: 32},
 		})
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -54,7 +54,7 @@ func TestRanksLeave(t *testing.T) {
 					}
 				}
 			}
-			return len(e.grams) == 0 && len(lanesOf(e.puts)) == 0
+			return len(e.Grams) == 0 && len(e.Busy()) == 0
 		}
 		now := moment.Time(1)
 		for steps := 0; !over(); steps++ {
@@ -62,21 +62,21 @@ func TestRanksLeave(t *testing.T) {
 			now += moment.Time(random.IntN(5)) * 1e6
 			r := random.IntN(size)
 			m := e.ends[r]
-			if busy := lanesOf(e.puts); len(busy) > 0 {
+			if busy := e.Busy(); len(busy) > 0 {
 				lane := busy[random.IntN(len(busy))]
-				from, to := lane/size, lane%size
+				from, to := e.Ends(lane)
 				met[from][to], met[to][from] = true, true
 				if !left[to] {
-					e.carry(lane)
+					e.carry(from, to)
 				} else {
-					e.puts[lane] = nil
+					e.Lanes[lane] = nil
 				}
 			}
-			if n := len(e.grams); n > 0 {
+			if n := len(e.Grams); n > 0 {
 				i := random.IntN(min(n, 4))
-				g := e.grams[i]
-				e.grams = slices.Delete(e.grams, i, i+1)
-				if random.IntN(100) >= loss && !left[g.to] {
+				g := e.Grams[i]
+				e.Grams = slices.Delete(e.Grams, i, i+1)
+				if random.IntN(100) >= loss && !left[g.To] {
 					e.offer(g)
 				}
 			}
@@ -95,7 +95,7 @@ func TestRanksLeave(t *testing.T) {
 				continue
 			}
 			for _, leaver := range leavers {
-				if !left[leaver] || m.roster.Gone(leaver) || len(e.puts[leaver*size+r]) > 0 { // the goodbye follows all other frames
+				if !left[leaver] || m.roster.Gone(leaver) || len(*e.Lane(leaver, r, wire.LaneControl)) > 0 { // the goodbye follows all other frames
 					continue
 				}
 				if !told[leaver][r] && met[leaver][r] {
@@ -148,7 +148,7 @@ func TestRanksLeave(t *testing.T) {
 
 // If all ranks above have left, a message that is known to exist cannot come any more.
 func TestNoRankIsLeftToAsk(t *testing.T) {
-	e := newEther(t, "anycast/mcast-acktree", 4, roomy) // the tree of rank 0: 0 -> 2 -> 3
+	e := newClub(t, "anycast/mcast-acktree", 4, roomy) // the tree of rank 0: 0 -> 2 -> 3
 	c := e.ends[3]
 	e.ends[0].Publish([]byte("x"))
 	e.pass()
@@ -168,7 +168,7 @@ func TestNoRankIsLeftToAsk(t *testing.T) {
 // have left.
 func TestListen(t *testing.T) {
 	for name, sources := range map[string][]int{"anycast/mcast-acktree": {0, 2, 4}, "anycast/skip-ring": nil} {
-		e := newEther(t, name, 5, roomy)
+		e := newClub(t, name, 5, roomy)
 		c := e.ends[1]
 		if sources == nil {
 			sources = slices.DeleteFunc(c.Sources(), func(rank int) bool { return rank == 3 })
@@ -203,41 +203,41 @@ var short = Config{Window: 4, Bytes: 1000, MaxMessage: 10, Overlay: chain{}}
 
 // A flush asks the ranks behind a rank that has left whether they have what it has passed on.
 func TestFlushBehindARankThatHasLeft(t *testing.T) {
-	e := etherOf(4, short)
+	e := clubOf(4, short)
 	from := e.ends[0]
 	from.Publish([]byte("x"))
-	e.carry(0*4 + 1)
+	e.carry(0, 1)
 	from.roster.Leave(1, 0, 0)
 	from.Left(1)
 	require.NoError(t, from.err)
 	n := from.Flush()
 	require.EqualValues(t, 1, n)
 	require.False(t, from.Flushed(n), "the message is on its way to rank 2")
-	e.carry(1*4 + 2)
+	e.carry(1, 2)
 	e.ends[2].roster.Leave(1, 0, 0)
 	e.ends[2].Left(1)
 	require.False(t, from.Flushed(n), "the message is on its way to rank 3")
-	e.puts[0*4+1], e.puts[1*4+0] = nil, nil
+	*e.Lane(0, 1, wire.LaneControl), *e.Lane(1, 0, wire.LaneControl) = nil, nil
 	e.carryAll()
 	require.True(t, from.Flushed(n))
 }
 
 // A message that a rank has not passed on before it left comes from the rank above it.
 func TestMessageThatWasNotPassedOn(t *testing.T) {
-	e := etherOf(4, short)
+	e := clubOf(4, short)
 	e.ends[0].Publish([]byte("x")) // rank 1 leaves before it comes
 	for _, rank := range []int{0, 2} {
 		e.ends[rank].roster.Leave(1, 0, 0)
 		e.ends[rank].Left(1)
 	}
-	e.puts[0*4+1] = nil
+	*e.Lane(0, 1, wire.LaneControl) = nil
 	e.carryAll()
 	require.Equal(t, 1, e.ends[3].Waiting())
 }
 
 // A rank that is asked about messages that cannot come any more fails.
 func TestFlushOfMessagesThatCannotCome(t *testing.T) {
-	c := etherOf(4, short).ends[3]
+	c := clubOf(4, short).ends[3]
 	c.Arrived(&wire.Header{Kind: wire.FrameFlush, Lane: wire.LaneControl, Epoch: 1, Print: 1, Seq: 1, From: 2})
 	for rank := 2; rank >= 0; rank-- {
 		require.NoError(t, c.err)
@@ -250,7 +250,7 @@ func TestFlushOfMessagesThatCannotCome(t *testing.T) {
 // A rank that waits for messages connects with the ranks that take the place of a source, too, and
 // these tell it when they leave.
 func TestSourcesOfASource(t *testing.T) {
-	e := etherOf(4, short)
+	e := clubOf(4, short)
 	c := e.ends[2]
 	c.Listen()
 	require.Equal(t, []int{1}, c.Sources())
@@ -259,6 +259,6 @@ func TestSourcesOfASource(t *testing.T) {
 	require.Equal(t, []int{1, 0}, c.Sources())
 	require.False(t, c.MayLeave(3))
 	require.True(t, c.MayLeave(0))
-	e.carry(2*4 + 0)
+	e.carry(2, 0)
 	require.Contains(t, e.ends[0].Parting(nil), 2)
 }

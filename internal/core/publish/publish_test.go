@@ -14,64 +14,26 @@ import (
 
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 	"github.com/schedgen/schedgen/internal/core/presence"
+	"github.com/schedgen/schedgen/internal/test/ether"
 	_ "github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// ether connects the ends of all ranks. Puts between two ranks stay in order; datagrams are lost,
-// doubled and reordered.
-type ether struct {
-	ends  []*member
-	puts  [][]mailed // from*size+to
-	grams []gram
-}
-
-type mailed struct {
-	h    wire.Header
-	body []byte
-}
-
-type gram struct {
-	mailed
-	to, offset int
+// club is the ends of all ranks, and the frames between them.
+type club struct {
+	*ether.Ether
+	ends []*member
 }
 
 // member is an end and its host.
 type member struct {
 	*Messages
-	e         *ether
-	rank      int
+	ether.Net
 	roster    presence.Roster
 	err       error
 	disagrees bool
-}
-
-func keep(f *wire.Frame) mailed {
-	m := mailed{f.Header, bytes.Clone(f.Body)}
-	m.h.Len = f.Whole()
-	f.Release()
-	return m
-}
-
-func (m *member) Put(to int, f *wire.Frame) {
-	lane := &m.e.puts[m.rank*len(m.e.ends)+to]
-	*lane = append(*lane, keep(f))
-}
-
-func (m *member) Mcast(f *wire.Frame) {
-	kept := keep(f)
-	step := m.Caps.Datagram
-	for to := range m.e.ends {
-		for offset := 0; to != m.rank; offset += step {
-			last := min(offset+step, len(kept.body))
-			m.e.grams = append(m.e.grams, gram{mailed{kept.h, kept.body[offset:last]}, to, offset})
-			if last == len(kept.body) {
-				break
-			}
-		}
-	}
 }
 
 func (m *member) Failed() bool          { return m.err != nil }
@@ -95,41 +57,45 @@ func (m *member) deliver(h *wire.Header, body []byte) {
 	m.Arrived(h)
 }
 
-// newEther returns the ends of size ranks with the same configuration.
-func newEther(t require.TestingT, algorithm string, size int, cfg Config) *ether {
+// newClub returns the ends of size ranks with the same configuration.
+func newClub(t require.TestingT, algorithm string, size int, cfg Config) *club {
 	spec, err := schedule.New(algorithm, schedule.Params{Ranks: size})
 	require.NoError(t, err)
 	cfg.Overlay, cfg.Multicast = spec.Overlay(), algorithm == "anycast/mcast-acktree"
-	return etherOf(size, cfg)
+	return clubOf(size, cfg)
 }
 
-func etherOf(size int, cfg Config) *ether {
-	e := &ether{ends: make([]*member, size), puts: make([][]mailed, size*size)}
+func clubOf(size int, cfg Config) *club {
+	e := &club{Ether: ether.New(size)}
 	for r := range size {
 		cfg.Rank, cfg.Size, cfg.Epoch, cfg.Print, cfg.Repair = r, size, 1, 1, 20e6
-		m := &member{e: e, rank: r}
+		m := &member{Net: ether.Net{Ether: e.Ether, Rank: r, Piece: cfg.Caps.Datagram}}
 		m.Messages = New(cfg, m, &m.roster)
-		e.ends[r] = m
+		e.ends = append(e.ends, m)
 	}
 	return e
 }
 
-// carry takes the first put of a lane to its receiver.
-func (e *ether) carry(lane int) {
-	m := e.puts[lane][0]
-	e.puts[lane] = e.puts[lane][1:]
-	e.ends[lane%len(e.ends)].deliver(&m.h, m.body)
+// carry takes the first put of a rank to another to its receiver.
+func (e *club) carry(from, to int) {
+	l := e.Lane(from, to, wire.LaneControl)
+	m := (*l)[0]
+	*l = (*l)[1:]
+	e.ends[to].deliver(&m.Header, m.Body)
 }
 
+// carryAny takes the first put of Lanes[i] to its receiver.
+func (e *club) carryAny(i int) { e.carry(e.Ends(i)) }
+
 // carryAll takes all puts to their receivers.
-func (e *ether) carryAll() {
-	for busy := lanesOf(e.puts); len(busy) > 0; busy = lanesOf(e.puts) {
-		e.carry(busy[0])
+func (e *club) carryAll() {
+	for busy := e.Busy(); len(busy) > 0; busy = e.Busy() {
+		e.carryAny(busy[0])
 	}
 }
 
 // offer takes a datagram to its receiver.
-func (e *ether) offer(g gram) bool { return e.ends[g.to].Fragment(&g.h, g.offset, g.body) }
+func (e *club) offer(g ether.Gram) bool { return e.ends[g.To].Fragment(&g.Header, g.Offset, g.Body) }
 
 // Multicast messages arrive once, completely, in the order of their origin, whichever datagrams are
 // lost, doubled or late. No rank keeps more than a window of each origin. At the end, all ranks
@@ -142,7 +108,7 @@ func TestMulticasts(t *testing.T) {
 		room := rapid.SampledFrom([]int{0, 16, 80, 400}).Draw(t, "room")
 		multicast := rapid.IntRange(0, 9).Draw(t, "multicast") > 0
 		const most, bound = 40, 100
-		e := newEther(t, "anycast/mcast-acktree", size, Config{
+		e := newClub(t, "anycast/mcast-acktree", size, Config{
 			Window: window, Bytes: bound, MaxMessage: most,
 			Caps: wire.Caps{Multicast: multicast, Direct: true, Datagram: 8, Room: room},
 		})
@@ -164,18 +130,18 @@ func TestMulticasts(t *testing.T) {
 			if st := c.own(); st.next < each && c.HasRoom() {
 				c.Publish(text(r, st.next))
 			}
-			if busy := lanesOf(e.puts); len(busy) > 0 {
-				e.carry(busy[random.IntN(len(busy))])
+			if busy := e.Busy(); len(busy) > 0 {
+				e.carryAny(busy[random.IntN(len(busy))])
 			}
-			if n := len(e.grams); n > 0 {
+			if n := len(e.Grams); n > 0 {
 				i := random.IntN(min(n, 4))
-				g := e.grams[i]
+				g := e.Grams[i]
 				switch luck := random.IntN(100); {
 				case luck >= loss+5:
-					e.grams = slices.Delete(e.grams, i, i+1)
+					e.Grams = slices.Delete(e.Grams, i, i+1)
 					e.offer(g)
 				case luck < loss:
-					e.grams = slices.Delete(e.grams, i, i+1)
+					e.Grams = slices.Delete(e.Grams, i, i+1)
 				default:
 					e.offer(g) // it comes twice
 				}
@@ -205,7 +171,7 @@ func TestMulticasts(t *testing.T) {
 					t.Fatalf("rank %d keeps %d bytes of messages %d … %d of rank %d", r, st.held, st.freed, st.next, origin)
 				}
 			}
-			if len(e.grams) == 0 && len(lanesOf(e.puts)) == 0 && !slices.ContainsFunc(e.ends, func(c *member) bool {
+			if len(e.Grams) == 0 && len(e.Busy()) == 0 && !slices.ContainsFunc(e.ends, func(c *member) bool {
 				return c.own().all().here < each || c.Timed() || c.Waiting() > 0
 			}) {
 				for r := range next {
@@ -223,20 +189,11 @@ func TestMulticasts(t *testing.T) {
 	})
 }
 
-func lanesOf(puts [][]mailed) (busy []int) {
-	for i, l := range puts {
-		if len(l) > 0 {
-			busy = append(busy, i)
-		}
-	}
-	return busy
-}
-
 // frames returns the frames under way from one rank to another, and removes them.
-func (e *ether) frames(from, to int) (list []string) {
-	lane := &e.puts[from*len(e.ends)+to]
-	for _, m := range *lane {
-		list = append(list, fmt.Sprintf("%d:%d+%d of %d", m.h.Kind, m.h.Seq, int(m.h.Slot), m.h.Arg))
+func (e *club) frames(from, to int) (list []string) {
+	lane := e.Lane(from, to, wire.LaneControl)
+	for _, f := range *lane {
+		list = append(list, said(f.Kind, f.Seq, int(f.Slot), int(f.Arg)))
 	}
 	*lane = nil
 	return list
@@ -249,11 +206,11 @@ func said(k wire.FrameKind, seq uint64, slot int, origin int) string {
 var roomy = Config{Window: 64, Bytes: 1 << 18, MaxMessage: 1 << 16, Caps: wire.Caps{Multicast: true, Direct: true, Datagram: 1000}}
 
 // pass offers the datagrams for some ranks; the others lose them.
-func (e *ether) pass(to ...int) {
-	grams := e.grams
-	e.grams = nil
+func (e *club) pass(to ...int) {
+	grams := e.Grams
+	e.Grams = nil
 	for _, g := range grams {
-		if slices.Contains(to, g.to) {
+		if slices.Contains(to, g.To) {
 			e.offer(g)
 		}
 	}
@@ -262,7 +219,7 @@ func (e *ether) pass(to ...int) {
 // One acknowledgement covers a quarter of the window, or the messages of a quarter of the base
 // timeout. The same holds for messages that processes take.
 func TestAcknowledgementsCoverMany(t *testing.T) {
-	e := newEther(t, "anycast/mcast-acktree", 2, roomy)
+	e := newClub(t, "anycast/mcast-acktree", 2, roomy)
 	for range 20 {
 		e.ends[0].Publish([]byte("x"))
 	}
@@ -282,12 +239,12 @@ func TestAcknowledgementsCoverMany(t *testing.T) {
 
 // A rank acknowledges when all ranks below it have acknowledged, and waits for no other rank.
 func TestAcknowledgementsClimb(t *testing.T) {
-	e := newEther(t, "anycast/mcast-acktree", 4, roomy) // the tree of rank 1: 1 -> 2, 3; 3 -> 0
+	e := newClub(t, "anycast/mcast-acktree", 4, roomy) // the tree of rank 1: 1 -> 2, 3; 3 -> 0
 	e.ends[1].Publish([]byte("x"))
 	e.ends[1].Flush()
 	require.Equal(t, []string{said(wire.FrameFlush, 1, 0, 1)}, e.frames(1, 2))
 	e.pass(0, 2, 3)
-	e.carry(1*4 + 3)
+	e.carry(1, 3)
 	require.Empty(t, e.frames(3, 1))
 	require.Equal(t, []string{said(wire.FrameFlush, 1, 0, 1)}, e.frames(3, 0))
 	h := wire.Header{Kind: wire.FrameAck, Lane: wire.LaneControl, Epoch: 1, Print: 1, Arg: 1, Seq: 1, Slot: ir.Slot(1), From: 0}
@@ -299,22 +256,22 @@ func TestAcknowledgementsClimb(t *testing.T) {
 // multicast is only late. The rank above, which also lacks the message, asks in turn, and passes on
 // the message.
 func TestUnmatchedAcknowledgement(t *testing.T) {
-	e := newEther(t, "anycast/mcast-acktree", 8, roomy) // the tree of rank 0: 0 -> 4 -> 6 -> 7
+	e := newClub(t, "anycast/mcast-acktree", 8, roomy) // the tree of rank 0: 0 -> 4 -> 6 -> 7
 	e.ends[0].Publish([]byte("hello"))
 	e.pass(7)
 	e.ends[7].Tick(1)
 	e.ends[7].Tick(6e6)
-	e.carry(7*8 + 6)
+	e.carry(7, 6)
 	e.ends[6].Tick(1)
 	require.Empty(t, e.frames(6, 4), "it may only be late")
 	e.ends[6].Tick(3e6)
-	e.carry(6*8 + 4)
+	e.carry(6, 4)
 	e.ends[4].Tick(1)
 	e.ends[4].Tick(3e6)
-	require.Equal(t, said(wire.FrameLost, 0, 1, 0), fmt.Sprintf("%d:%d+%d of %d", e.puts[4*8][0].h.Kind, e.puts[4*8][0].h.Seq, e.puts[4*8][0].h.Slot, 0))
-	e.carry(4 * 8)
-	e.carry(0*8 + 4)
-	e.carry(4*8 + 6)
+	require.Equal(t, wire.FrameLost, (*e.Lane(4, 0, wire.LaneControl))[0].Kind)
+	e.carry(4, 0)
+	e.carry(0, 4)
+	e.carry(4, 6)
 	require.Equal(t, "hello", string(e.ends[4].Take().Data))
 	require.Equal(t, "hello", string(e.ends[6].Take().Data))
 	require.Empty(t, e.frames(6, 7), "it has the message")
@@ -324,7 +281,7 @@ func TestUnmatchedAcknowledgement(t *testing.T) {
 // A rank whose acknowledgement is late is asked after as many base timeouts as its sub-tree has
 // cycles, once. The question reveals the loss.
 func TestTimeoutsByLevel(t *testing.T) {
-	e := newEther(t, "anycast/mcast-acktree", 8, roomy)
+	e := newClub(t, "anycast/mcast-acktree", 8, roomy)
 	c := e.ends[0]
 	c.Publish([]byte("x"))
 	e.pass()
@@ -364,7 +321,7 @@ func (l lost) requests(n int) (list []string) {
 }
 
 // asked returns the requests under way from one rank to another, and removes all frames.
-func (e *ether) asked(from, to int) []string {
+func (e *club) asked(from, to int) []string {
 	return slices.DeleteFunc(e.frames(from, to), func(s string) bool { return !strings.HasPrefix(s, fmt.Sprintf("%d:", wire.FrameLost)) })
 }
 
@@ -377,7 +334,7 @@ func TestLostMessagesAreAskedFor(t *testing.T) {
 	for pattern := lost(0); pattern < 1<<n; pattern++ {
 		revealed := mathbits.Len(uint(^pattern & (1<<n - 1)))
 		for _, leaves := range []bool{false, true} {
-			e := newEther(t, "anycast/mcast-acktree", size, roomy)
+			e := newClub(t, "anycast/mcast-acktree", size, roomy)
 			for i := range n {
 				e.ends[0].Publish([]byte{byte(i)})
 				if pattern>>i&1 == 1 {
@@ -408,12 +365,12 @@ func TestLostMessagesAreAskedFor(t *testing.T) {
 
 // A rank that leaves puts to each rank below what that rank has not acknowledged, and nothing else.
 func TestFarewells(t *testing.T) {
-	e := newEther(t, "anycast/mcast-acktree", 3, roomy)
+	e := newClub(t, "anycast/mcast-acktree", 3, roomy)
 	e.ends[0].Publish([]byte("x"))
 	e.pass(1, 2)
 	e.ends[0].Flush()
-	e.carry(0*3 + 1)
-	e.carry(1*3 + 0)
+	e.carry(0, 1)
+	e.carry(1, 0)
 	e.frames(0, 2)
 	e.ends[0].Publish([]byte("y"))
 	e.pass()
@@ -428,19 +385,19 @@ func TestFarewells(t *testing.T) {
 func TestRoomOfReceivers(t *testing.T) {
 	cfg := roomy
 	cfg.Caps.Room = 4000
-	e := newEther(t, "anycast/mcast-acktree", 2, cfg)
+	e := newClub(t, "anycast/mcast-acktree", 2, cfg)
 	c := e.ends[0]
 	c.Publish([]byte("x"))
 	require.True(t, c.HasRoom())
 	c.Publish([]byte("y"))
 	require.False(t, c.HasRoom(), "two datagrams may stand in a buffer of four between two ranks")
 	e.pass(1)
-	e.carry(1 * 2)
+	e.carry(1, 0)
 	require.True(t, c.HasRoom())
 	c.Publish(make([]byte, 2001))
-	require.Empty(t, e.grams)
-	require.Len(t, e.puts[1], 1)
-	e.carry(1)
+	require.Empty(t, e.Grams)
+	require.Len(t, *e.Lane(0, 1, wire.LaneControl), 1)
+	e.carry(0, 1)
 	require.Equal(t, 3, e.ends[1].Waiting())
 }
 
@@ -465,14 +422,14 @@ func TestHostileRanks(t *testing.T) {
 		"request for 1 messages of origin 1":          header(wire.FrameLost, 1, 0, 1, 0),
 		"message of origin 2, which does not come by": header(wire.FramePublish, 2, 0, 0, 1),
 	} {
-		e := newEther(t, "anycast/mcast-acktree", 4, roomy)
+		e := newClub(t, "anycast/mcast-acktree", 4, roomy)
 		c := e.ends[0]
 		c.deliver(&h, make([]byte, h.Len))
 		require.ErrorContains(t, c.err, want)
 	}
 	// If the rank has another configuration, the error is a mismatch.
 	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameAck, wire.FrameFlush, wire.FrameLost, wire.FrameListen} {
-		e := newEther(t, "anycast/mcast-acktree", 4, roomy)
+		e := newClub(t, "anycast/mcast-acktree", 4, roomy)
 		h := header(k, 1, 0, 0, 0)
 		h.Print = 7
 		e.ends[0].deliver(&h, nil)
@@ -494,13 +451,13 @@ func TestHostileDatagrams(t *testing.T) {
 		"behind the end":           func(_ *wire.Header, offset, _ *int) { *offset = 2000 },
 		"torn":                     func(_ *wire.Header, _, n *int) { *n = 7 },
 	} {
-		c := newEther(t, "anycast/mcast-acktree", 4, roomy).ends[0]
+		c := newClub(t, "anycast/mcast-acktree", 4, roomy).ends[0]
 		h, offset, n := good, 0, 1000
 		edit(&h, &offset, &n)
 		require.False(t, c.Fragment(&h, offset, make([]byte, n)), what)
 		require.NoError(t, c.err)
 	}
-	c := newEther(t, "anycast/mcast-acktree", 4, roomy).ends[0]
+	c := newClub(t, "anycast/mcast-acktree", 4, roomy).ends[0]
 	require.True(t, c.Fragment(&good, 0, make([]byte, 1000)))
 	good.Len = 1200
 	require.False(t, c.Fragment(&good, 1000, make([]byte, 200)), "another length")
@@ -517,7 +474,7 @@ func (s *sink) Mcast(f *wire.Frame) {
 
 // Arrivals and acknowledgements allocate only the messages that the process takes.
 func TestAllocations(t *testing.T) {
-	spec := newEther(t, "anycast/mcast-acktree", 4, roomy).ends[0].Config
+	spec := newClub(t, "anycast/mcast-acktree", 4, roomy).ends[0].Config
 	for rank, most := range map[int]float64{0: 0, 3: 1, 2: 1} { // origin, leaf, rank with one below
 		spec.Rank = rank
 		host := &sink{}

@@ -23,13 +23,13 @@ func anycasts() (names []string) {
 }
 
 // Messages arrive once and in the order of their origin along every overlay, and windows bound what
-// waits for a process. A flush ends when all have arrived. A clone has the state of its original.
+// waits for a process. A flush ends when all have arrived.
 func TestTrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 9).Draw(t, "size")
 		window := rapid.IntRange(1, 6).Draw(t, "window")
 		const most, bound, each = 40, 100, 6
-		e := newEther(t, rapid.SampledFrom(anycasts()).Draw(t, "overlay"), size, Config{Window: window, Bytes: bound, MaxMessage: most})
+		e := newClub(t, rapid.SampledFrom(anycasts()).Draw(t, "overlay"), size, Config{Window: window, Bytes: bound, MaxMessage: most})
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) // a draw of each step would take most of the time
 		text := func(origin int, seq uint64) []byte {
 			return bytes.Repeat([]byte{byte(origin), byte(seq)}, int(uint64(7*origin)+5*seq)%(most/2+1))
@@ -46,8 +46,8 @@ func TestTrees(t *testing.T) {
 				m.Publish(text(r, sent[r]))
 				sent[r]++
 			}
-			if busy := lanesOf(e.puts); len(busy) > 0 {
-				e.carry(busy[random.IntN(len(busy))])
+			if busy := e.Busy(); len(busy) > 0 {
+				e.carryAny(busy[random.IntN(len(busy))])
 			}
 			for m.Waiting() > 0 && random.IntN(2) == 0 {
 				got := m.Take()
@@ -68,18 +68,15 @@ func TestTrees(t *testing.T) {
 			if random.IntN(50) == 0 {
 				n := m.Flush()
 				require.Equal(t, sent[r], n)
-				require.Equal(t, m.AppendState(nil), m.Clone(m, &m.roster).AppendState(nil))
 			}
-			if !slices.ContainsFunc(sent, func(n uint64) bool { return n < each }) && len(lanesOf(e.puts)) == 0 &&
+			if !slices.ContainsFunc(sent, func(n uint64) bool { return n < each }) && len(e.Busy()) == 0 &&
 				!slices.ContainsFunc(e.ends, func(m *member) bool { return m.Waiting() > 0 }) {
 				break
 			}
 		}
 		for r, m := range e.ends {
 			n := m.Flush()
-			for busy := lanesOf(e.puts); len(busy) > 0; busy = lanesOf(e.puts) {
-				e.carry(busy[0])
-			}
+			e.carryAll()
 			require.True(t, m.Flushed(n), "rank %d", r)
 			require.Equal(t, Counts{Published: each, Delivered: uint64(each * (size - 1))}, m.Counts())
 		}
