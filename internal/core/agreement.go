@@ -32,9 +32,9 @@ type agreement struct {
 	agree.Agreements
 	out     error // why this rank cannot agree any more: the others have gone on without it
 	settled bool  // calls fail with the current error
-	missed  int   // ranks known to have gone at the last tick, while calls wait for the agreement
-	until   Time  // when calls fail at the latest
-	ask     Time  // when the awaited ranks are asked next; 0: set at the next tick
+	missed  int   `state:"ignored"` // ranks known to have gone at the last tick, while calls wait for the agreement
+	until   Time  `state:"ignored"` // when calls fail at the latest
+	ask     Time  `state:"ignored"` // when the awaited ranks are asked next; 0: set at the next tick
 }
 
 // facts is a core, as its agreements see it.

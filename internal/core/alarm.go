@@ -154,8 +154,9 @@ func (c *Core) Ring(a Alarm) (announced bool) {
 	return ok && due <= noon
 }
 
-// Normalize is called after every other step. It ticks as a driver would, and moves all moments to
-// later or noon, so that cores that differ only in durations become equal.
+// Normalize is called after every other step. It ticks as a driver would, moves all moments to later
+// or noon, and forgets what can have no effect any more. So cores that differ only in these become
+// equal.
 func (c *Core) Normalize() {
 	if c.Timed() {
 		c.Tick(noon)
@@ -169,12 +170,32 @@ func (c *Core) Normalize() {
 		c.ops.delay = adapt.Start
 	}
 	for i := range c.ops.ring {
-		o := &c.ops.ring[i]
-		o.pulse.Normalize(later)
-		o.window.Normalize(later)
-		o.yields.Normalize(later)
-		o.lost.Normalize(noon, c.env.Repair)
+		c.ops.ring[i].normalize(c.env.Repair)
+		if c.ops.joined[i] <= c.ops.seq {
+			c.ops.joined[i] = 0
+		}
+		if c.ops.earlies[i].seq <= c.ops.seq {
+			c.ops.earlies[i] = earlies{}
+		}
 	}
-	c.ops.peers.Normalize()
+	c.ops.absent.Normalize(c.ops.complete)
+	c.ops.peers.Normalize(c.ops.seq)
 	c.ops.loss.Normalize()
+	c.messages.Normalize()
+	c.fate.dispute.Normalize(c.fate.err != nil)
+}
+
+func (o *op) normalize(repair Time) {
+	if o.state == opFree {
+		*o = op{}
+		return
+	}
+	o.pulse.Normalize(later)
+	o.outbox.Normalize()
+	o.window.Normalize(later)
+	o.yields.Normalize(later)
+	o.lost.Normalize(noon, repair, o.state == opActive)
+	if o.state == opReturned {
+		o.gate, o.entries = gate{met: o.gate.met}, entries{}
+	}
 }

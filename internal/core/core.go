@@ -21,10 +21,10 @@ type Core struct {
 	members presence.Roster
 	ops     operations
 	surveys surveys
-	watch   presence.Watch
+	watch   presence.Watch `state:"ignored"`
 	agree   agreement
-	bodies  bodies
-	quick   Quick // scratch
+	bodies  bodies `state:"scratch"`
+	quick   Quick  `state:"scratch"` // scratch
 
 	messages *publish.Messages
 }

@@ -83,6 +83,6 @@
 // its start time at the next tick. The driver ticks a core after each step after which [Core.Timed]
 // holds. Each part keeps its timers, and Core.timers lists them: see alarm.go.
 //
-// For explorations a core can be copied ([Core.Clone]), compared ([Core.AppendState]) and stepped
-// without durations ([Core.Alarms]).
+// For explorations a core can be compared ([Core.AppendState]) and stepped without durations
+// ([Core.Alarms]). Package deep copies it: the tag "state" of a field says whether the field counts.
 package core

@@ -60,10 +60,10 @@ type Net interface {
 
 // env is shared by all parts of a core.
 type env struct {
-	Config
-	net    Net
-	queued bool       // a frame has been sent since the last call of Sent
-	frame  wire.Frame // scratch, so that sending does not allocate
+	Config `state:"fixed"`
+	net    Net        `state:"ignored"`
+	queued bool       `state:"scratch"` // a frame has been sent since the last call of Sent
+	frame  wire.Frame `state:"scratch"` // scratch, so that sending does not allocate
 }
 
 // put sends f to a rank.

@@ -50,8 +50,8 @@ type Lent = lines.Lent
 
 // ledger is the windows that a rank sends by, and the lines that it uses now.
 type ledger struct {
-	net   FlagNet  // nil: no windows
-	shelf ShelfNet // nil: chunks do not go through windows
+	net   FlagNet  `state:"ignored"` // nil: no windows
+	shelf ShelfNet `state:"ignored"` // nil: chunks do not go through windows
 	waits bool     // flags are sent when the transport is polled
 	lines.Ledger
 }

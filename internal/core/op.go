@@ -35,8 +35,8 @@ type op struct {
 	state   opState
 	quick   bool // it took the quick path, as did all operations since its place was prepared
 	root    int
-	print   uint32 // fingerprint; see operations.next
-	plan    *Plan
+	print   uint32          // fingerprint; see operations.next
+	plan    *Plan           `state:"fixed"`
 	machine machine.Machine // runs the operation
 	chunks  int
 	n       int    // bytes of a block, or of the longest that this rank knows
@@ -45,13 +45,13 @@ type op struct {
 	shared  bool   // every rank knows all lengths
 	memory  memory // with the caller's buffers while active, then with copies in keep
 	gone    bool   // the bytes are gone
-	keep    []byte // memory for the copies
+	keep    []byte `state:"ignored"` // memory for the copies
 	unsent  int    // frames that the transport has: they refer to the bytes, or have not left
 	turn    uint64 // for a barrier with flags, its number among such barriers; for chunks in windows, one more than the lines used before; else 0
 	outbox  flow.Outbox
 	entries entries
 	gate    gate
-	pulse   flow.Pulse
+	pulse   flow.Pulse `state:"ignored"`
 	window  flow.Window
 	yields  flow.Yields
 	folds   folding

@@ -36,17 +36,17 @@ type operations struct {
 	ledger    ledger
 	peers     flow.Peers
 	loss      loss.Recovery
-	repairing bool // a repair is being carried out
+	repairing bool `state:"scratch"` // a repair is being carried out
 	absent    presence.Latecomers
 	refusal   refusal
-	apart     bodies // buffers for frames whose chunks go to several places, by sender
-	askers    []int  // ranks that may ask this rank for chunks of a barrier, ascending
-	asked     *Plan  // the last plan whose answers are in askers
-	history   mismatch.History
-	spare     [][]byte // memory for partial results
-	folding   bool     // there may be long folds to do
-	delay     Time     // the current delay of DelayAdaptive
-	totals    Totals
+	apart     bodies           `state:"scratch"` // buffers for frames whose chunks go to several places, by sender
+	askers    []int            `state:"ignored"` // ranks that may ask this rank for chunks of a barrier, ascending
+	asked     *Plan            `state:"fixed"`   // the last plan whose answers are in askers
+	history   mismatch.History `state:"ignored"`
+	spare     [][]byte         `state:"scratch"` // memory for partial results
+	folding   bool             // there may be long folds to do
+	delay     Time             // the current delay of DelayAdaptive
+	totals    Totals           `state:"ignored"`
 }
 
 // Totals counts what a core has done since it was made.

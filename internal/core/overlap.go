@@ -43,7 +43,7 @@ import (
 
 // overlap holds what is needed because several operations are open.
 type overlap struct {
-	settled uint64 // all operations up to this one are settled here
+	settled uint64 `state:"ignored"` // all operations up to this one are settled here
 	calls   []call // calls of ranks that want to put to this rank
 }
 

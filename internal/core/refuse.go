@@ -19,7 +19,7 @@ type refusal struct {
 	seq   uint64 // the number that the operation would have had; 0: none
 	words string // the reason
 	asked bool   // a rank waits in operation seq or in a later one
-	until Time   // when all ranks fail; 0: set at the next tick
+	until Time   `state:"ignored"` // when all ranks fail; 0: set at the next tick
 }
 
 // Refuse records that the process has made a call with wrong arguments, which would have been

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/core/publish"
+	"github.com/schedgen/schedgen/internal/deep"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -213,10 +214,11 @@ func TestCloneIsAlikeAndApart(t *testing.T) {
 	h := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 1, Print: plan.print(12), Len: 4, Slot: ir.Chunk(1)}
 	require.Equal(t, wire.Accept, c.Fragment(&h, 0, []byte("bbbb")))
 	c.Normalize()
+	net.sent = nil
 	before := c.AppendState(nil)
 
-	copied, sent := slices.Clone(buf), &spy{}
-	d := c.Clone(sent, func(uint64) Buffers { return InPlace(copied) })
+	d := deep.Copy(nil, c)
+	copied, sent := d.ops.open(1).memory.areas[areaOut].bytes, d.env.net.(*spy)
 	require.Equal(t, before, d.AppendState(nil))
 	put := func(c *Core, k int, body string) {
 		h := h
@@ -236,7 +238,6 @@ func TestCloneIsAlikeAndApart(t *testing.T) {
 			}
 		}
 	}
-	net.sent = nil
 	run(d)
 	require.Equal(t, before, c.AppendState(nil), "the core has not been touched")
 	require.Equal(t, "....bbbb....", string(buf))

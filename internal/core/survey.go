@@ -38,7 +38,7 @@ type surveys struct {
 	members *presence.Roster
 
 	askers   []*asker // by origin; made when first heard of
-	incoming [][]byte // by sender: the body of the frame that has come in part
+	incoming [][]byte `state:"ignored"` // by sender: the body of the frame that has come in part
 	tasks    []task   // the oldest first
 	done     []result // results of this rank's questions that the process has not taken
 	fold     *Fold    // fold of the process's answers; nil: it does not answer
@@ -46,7 +46,7 @@ type surveys struct {
 	failed   bool     // the core has failed, and the open questions have become tasks
 	waiting  int      // open questions: this rank waits for the ranks behind it, or for the result
 
-	asked, answered uint64
+	asked, answered uint64 `state:"ignored"`
 }
 
 // asker is the state of one rank's questions at this rank.
@@ -567,29 +567,6 @@ func (sv *surveys) neighbours() []int {
 		}
 	}
 	return to
-}
-
-// copyFrom makes sv, a zero value, an independent copy of src.
-func (sv *surveys) copyFrom(src *surveys) {
-	*sv = *src
-	sv.askers = make([]*asker, len(src.askers))
-	for i, a := range src.askers {
-		if a == nil {
-			continue
-		}
-		n := &asker{tree: a.tree, next: a.next}
-		for _, q := range a.open {
-			own := *q
-			own.state = q.state.Clone()
-			n.open = append(n.open, &own)
-		}
-		sv.askers[i] = n
-	}
-	sv.incoming = slices.Clone(src.incoming)
-	for i, b := range sv.incoming {
-		sv.incoming[i] = slices.Clone(b)
-	}
-	sv.tasks, sv.done = slices.Clone(src.tasks), slices.Clone(src.done)
 }
 
 // answers returns the open questions of this rank's failed core, and the ranks whose answers it

@@ -13,7 +13,8 @@ import (
 type local struct {
 	core   *core.Core
 	rank   int
-	script []*call
+	script []*call        `state:"fixed"`
+	out    *outbox        // what the core sends
 	buf    []byte         // memory of the process for messages: a part for each call that may be open
 	begun  int            // calls entered
 	over   set16          // calls that have returned without error
@@ -89,17 +90,6 @@ func (l *local) has(sys *system, call int) bool {
 
 // gone reports whether the rank has closed or died, so that nothing reaches it.
 func (l *local) gone() bool { return l.closed || l.dead }
-
-// clone returns a copy of l whose core sends by net.
-func (l *local) clone(sys *system, net core.Net) *local {
-	n := *l
-	n.buf, n.puts = bytes.Clone(l.buf), slices.Clone(l.puts)
-	n.core = l.core.Clone(net, func(seq uint64) core.Buffers {
-		call := n.callOf(seq)
-		return n.script[call].buffers(n.rank, n.bytesOf(sys, call))
-	})
-	return &n
-}
 
 // key appends an encoding that distinguishes l from all other states of its rank.
 func (l *local) key(dst []byte) []byte {

@@ -37,7 +37,7 @@ type send struct {
 // outbox is the network of one core during one step. It collects what the core sends. Frames leave
 // at once.
 type outbox struct {
-	sys  *system
+	sys  *system `state:"fixed"`
 	sent []send
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/internal/deep"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -83,18 +84,16 @@ func (s *system) step(id uint32, e event) *outcome {
 func stepKey(id uint32, e event) uint64 { return uint64(id)<<32 | uint64(e) }
 
 func (s *system) work(id uint32, e event) *outcome {
-	net := &outbox{sys: s}
-	l := s.locals[id]
-	l = l.clone(s, s.net(l.rank, net))
+	l := deep.Copy(s.form, s.locals[id])
 	out := &outcome{}
 	if out.problem = s.try(l, e, out); out.held {
 		return out
 	}
-	if again := s.record(l, net.sent); out.problem == "" {
+	out.sent, l.out.sent = l.out.sent, nil
+	if again := s.record(l, out.sent); out.problem == "" {
 		out.problem = again
 	}
 	out.next = s.add(l)
-	out.sent = net.sent
 	out.idle = out.next == id && len(out.sent) == 0 && out.problem == ""
 	return out
 }

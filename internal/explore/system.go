@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/internal/deep"
 	"github.com/schedgen/schedgen/internal/ir/windows"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
@@ -26,6 +27,7 @@ type system struct {
 	msgIDs   map[message]uint32
 	outcomes map[uint64]*outcome
 	scratch  []byte
+	form     *deep.Form
 	reduction
 
 	// tamper, if not nil, may change a message that is sent, and returns how many copies are sent.
@@ -89,7 +91,7 @@ func newSystem(o Options) (*system, error) {
 		return nil, err
 	}
 	s := &system{
-		Options: o, localIDs: make(map[string]uint32), msgIDs: make(map[message]uint32), outcomes: make(map[uint64]*outcome), reduction: newReduction(),
+		Options: o, localIDs: make(map[string]uint32), msgIDs: make(map[message]uint32), outcomes: make(map[uint64]*outcome), form: deep.NewForm(), reduction: newReduction(),
 	}
 	common, err := s.prepareAll(o.Calls)
 	if err != nil {
@@ -284,7 +286,8 @@ func (s *system) newLocal(rank int) *local {
 	if s.Parts {
 		cfg.FoldAtOnce = pieceBytes
 	}
-	l := &local{rank: rank, script: s.scripts[rank], core: core.New(cfg, s.net(rank, &outbox{sys: s})), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
+	sent := &outbox{sys: s}
+	l := &local{rank: rank, script: s.scripts[rank], out: sent, core: core.New(cfg, s.net(rank, sent)), buf: bytes.Repeat([]byte{spent}, longest*s.Open)}
 	if slices.ContainsFunc(l.script, func(c *call) bool { return c.Asks != nil }) {
 		l.core.Answers(&tree, true)
 	}
@@ -326,7 +329,7 @@ func (s *system) add(l *local) uint32 {
 	if !known {
 		id = uint32(len(s.locals))
 		if l.gone() {
-			l.core, l.buf = nil, nil
+			l.core, l.out, l.buf = nil, nil, nil
 		}
 		s.locals = append(s.locals, l)
 		s.localIDs[string(s.scratch)] = id

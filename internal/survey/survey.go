@@ -40,7 +40,7 @@ type Tree struct {
 	Children []int
 	To       []int // Children in the order in which questions are sent to them
 
-	overlay Overlay
+	overlay Overlay `state:"fixed"`
 }
 
 // Place returns the place of a rank that gets the questions of origin from rank from.
@@ -74,7 +74,7 @@ type Fold func(dst, a, b []byte)
 // of each child.
 type Survey struct {
 	tree  *Tree
-	fold  Fold
+	fold  Fold   `state:"ignored"`
 	parts []part // of the rank itself, and of Children
 	ready int    // number of parts that are in, in order without a gap
 	own   int    // length of the rank's own answer in bytes; -1: none
@@ -210,18 +210,6 @@ func (s *Survey) Waits() (ranks []int) {
 	return ranks
 }
 
-// Clone returns an independent copy of s.
-func (s *Survey) Clone() *Survey {
-	n := *s
-	n.sum, n.parts = slices.Clone(s.sum), slices.Clone(s.parts)
-	for i := range n.parts {
-		p := &n.parts[i]
-		p.data, p.no = slices.Clone(p.data), p.no.clone()
-	}
-	n.no = s.no.clone()
-	return &n
-}
-
 // AppendState appends the state that determines all later steps of s, without the place in the
 // tree.
 func (s *Survey) AppendState(dst []byte) []byte {
@@ -274,15 +262,6 @@ type Refusal struct {
 
 // MaxText is the greatest length of a refusal's text in bytes. Longer texts are cut.
 const MaxText = 256
-
-func (r *Refusal) clone() *Refusal {
-	if r == nil {
-		return nil
-	}
-	n := *r
-	n.Missing = slices.Clone(r.Missing)
-	return &n
-}
 
 // Append appends the encoding of a.
 func (a Answer) Append(dst []byte) []byte {

@@ -284,22 +284,6 @@ func TestBelow(t *testing.T) {
 	})
 }
 
-// A clone has the state of its survey, and changes alone.
-func TestClone(t *testing.T) {
-	g := ask(spec(t, "anyreduce/circulant", 5, 0).Overlay(), 5, 0)
-	s := g.all[0]
-	s.Hear(1, Answer{Data: number(7)})
-	s.Own(Answer{Refusal: &Refusal{Rank: 0, Cause: NoHandler, Missing: []int{0}}})
-	before := s.AppendState(nil)
-	c := s.Clone()
-	require.Equal(t, before, c.AppendState(nil))
-	c.Hear(0, Answer{Refusal: &Refusal{Rank: 1, Cause: Left, Missing: []int{1}}})
-	require.Equal(t, before, s.AppendState(nil))
-	require.NotEqual(t, before, c.AppendState(nil))
-	s.Hear(0, Answer{Refusal: &Refusal{Rank: 1, Cause: Left, Missing: []int{1}}})
-	require.Equal(t, c.AppendState(nil), s.AppendState(nil))
-}
-
 // Parse reads what Append writes. It refuses everything else and does not panic.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte{}, uint8(4))

@@ -9,11 +9,11 @@ import (
 // Machine is one running operation at one rank. The zero Machine has no plan; Reset gives it one.
 // One goroutine at a time may use a Machine.
 type Machine struct {
-	plan     *Plan
+	plan     *Plan `state:"fixed"`
 	set      []bool
 	left     []int32     // rule -> slots it still waits for
-	fired    []int32     // scratch of Set: rules that fire
-	joined   []ir.Action // scratch of several: the actions of several rules
+	fired    []int32     `state:"scratch"` // scratch of Set: rules that fire
+	joined   []ir.Action `state:"scratch"` // scratch of several: the actions of several rules
 	doneLeft int
 	mustLeft int // rules that must fire and have not fired
 }

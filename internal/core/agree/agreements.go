@@ -13,7 +13,7 @@ type Agreements struct {
 	ballots    []*ballot // known ballots, without ballots that all ranks have finished
 	last       uint64    // last agreement that the process has asked for
 	taken      uint64    // last agreement whose outcome the process has taken
-	out        []Message // to send
+	out        []Message `state:"scratch"` // to send
 }
 
 // Facts are what a rank knows outside of its agreements, at the time of a step.
@@ -258,17 +258,6 @@ func (a *Agreements) voteIn(b *ballot, v Vote, f Facts) {
 func (a *Agreements) collect(b *ballot) {
 	a.out = append(a.out, b.out...)
 	b.out = b.out[:0]
-}
-
-// Clone returns an independent copy of a.
-func (a *Agreements) Clone() Agreements {
-	c := *a
-	c.out = slices.Clone(a.out)
-	c.ballots = make([]*ballot, len(a.ballots))
-	for i, b := range a.ballots {
-		c.ballots[i] = b.clone()
-	}
-	return c
 }
 
 // AppendState appends the state that determines all later steps of a. All messages must have been

@@ -468,27 +468,6 @@ func TestBequeath(t *testing.T) {
 	require.True(t, c.ranks[1].LossesKnown())
 }
 
-// A copy has the state of its original, and does not share it.
-func TestCloneIsApart(t *testing.T) {
-	c := newClub(5)
-	c.facts[1].lose(4, true)
-	c.vote(1, Vote{Flags: 7})
-	a := &c.ranks[1]
-	before := a.AppendState(nil)
-	d := a.Clone()
-	require.Equal(t, before, d.AppendState(nil))
-	more := newFacts(5)
-	more.lose(3, false)
-	more.lose(4, true)
-	d.Update(more, true)
-	require.NotEmpty(t, d.Messages())
-	require.NotEqual(t, before, d.AppendState(nil))
-	require.Equal(t, before, a.AppendState(nil))
-	require.Empty(t, a.Messages())
-	a.Update(more, true)
-	require.Equal(t, d.AppendState(nil), a.AppendState(nil))
-}
-
 // A rank that others have taken for lost, and that still votes, is told so.
 func TestLostRankThatVotesIsTold(t *testing.T) {
 	c := newClub(3)

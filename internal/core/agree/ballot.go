@@ -16,7 +16,7 @@ import "slices"
 type ballot struct {
 	size, rank int
 	number     uint64
-	out        []Message // to send
+	out        []Message `state:"scratch"` // to send
 
 	voted   bool    // this rank has voted
 	own     Vote    // this rank's vote
@@ -239,15 +239,4 @@ func (b *ballot) tellAll(s *content, but int) {
 func (b *ballot) send(to int, s *content) {
 	s.gone = b.gone
 	b.out = append(b.out, Message{To: to, Ballot: b.number, Kind: s.kind, Body: s.body(b.size)})
-}
-
-func (b *ballot) clone() *ballot {
-	c := *b
-	c.out = slices.Clone(b.out)
-	for _, set := range [...]*Set{&c.gone, &c.without, &c.apart} {
-		*set = slices.Clone(*set)
-	}
-	c.losses, c.dead = b.losses.clone(), b.dead.clone()
-	c.below, c.missing = slices.Clone(b.below), slices.Clone(b.missing)
-	return &c
 }

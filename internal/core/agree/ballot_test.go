@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/internal/core/internal/encode"
+	"github.com/schedgen/schedgen/internal/deep"
 	"github.com/schedgen/schedgen/internal/test/heavy"
 )
 
@@ -23,7 +24,7 @@ type assembly struct {
 	way     [][]*content // [from*size+to]: messages under way
 	sent    int
 	depth   []int            // length of the longest chain of messages that has led to the rank's state
-	depths  map[*content]int // by message
+	depths  map[*content]int `state:"fixed"` // by message
 }
 
 func assemble(size int) *assembly {
@@ -155,22 +156,13 @@ func (a *assembly) key() string {
 	return string(s.B)
 }
 
-func (a *assembly) clone() *assembly {
-	c := &assembly{size: a.size, dead: slices.Clone(a.dead), way: slices.Clone(a.way), depth: slices.Clone(a.depth), depths: a.depths}
-	for r := range a.size {
-		c.told = append(c.told, slices.Clone(a.told[r]))
-		c.ballots = append(c.ballots, a.ballots[r].clone())
-	}
-	return c
-}
-
 // TestBallotInEveryOrder tries every order of votes, deliveries, deaths and notices among a few
 // ranks.
 func TestBallotInEveryOrder(t *testing.T) {
 	all := []struct{ ranks, deaths int }{{2, 1}, {3, 0}, {3, 1}, {3, 2}, {4, 0}, {4, 1}, {4, 2}}
 	for _, c := range heavy.Or(all[:len(all)-1], all) { // the last has more states than all others
 		t.Run(fmt.Sprintf("%d ranks, %d deaths", c.ranks, c.deaths), func(t *testing.T) {
-			seen := map[string]bool{}
+			seen, form := map[string]bool{}, deep.NewForm()
 			type node struct {
 				a      *assembly
 				deaths int
@@ -182,7 +174,7 @@ func TestBallotInEveryOrder(t *testing.T) {
 				steps := n.a.steps(n.deaths)
 				n.a.agreed(t, len(steps) == 0 || !slices.ContainsFunc(steps, func(s step) bool { return s.kind != 'k' }))
 				for _, s := range steps {
-					next := node{n.a.clone(), n.deaths}
+					next := node{deep.Copy(form, n.a), n.deaths}
 					if next.a.do(s); s.kind == 'k' {
 						next.deaths--
 					}

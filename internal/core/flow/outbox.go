@@ -85,12 +85,15 @@ func (b *Outbox) Clear() {
 	}
 }
 
-// Clone returns an independent copy of b.
-func (b *Outbox) Clone() (c Outbox) {
+// Normalize makes outboxes equal if they differ only in what has left, or in the order of puts that
+// wait for reports, which has no effect.
+func (b *Outbox) Normalize() {
 	for r := range b {
-		c[r].list = slices.Clone(b.All(Reason(r)))
+		b[r] = queue{list: b.All(Reason(r))}
 	}
-	return c
+	slices.SortFunc(b[ByReport].list, func(a, b ir.Action) int {
+		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Slot, b.Slot))
+	})
 }
 
 // AppendState appends the state of b. The order of puts that wait for reports has no effect.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/internal/deep"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -47,7 +48,7 @@ func TestOutbox(t *testing.T) {
 			}
 			require.Equal(t, empty, box.Empty())
 		}
-		c, state := box.Clone(), string(box.AppendState(nil))
+		c, state := deep.Copy(nil, &box), string(box.AppendState(nil))
 		require.Equal(t, state, string(c.AppendState(nil)))
 		c.Clear()
 		require.True(t, c.Empty())

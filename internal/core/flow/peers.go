@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/core/internal/encode"
@@ -15,7 +14,7 @@ type Peers struct {
 	silent  map[int]bool     // ranks that have not reported for too long, until they do
 	tells   moment.Delay     // time between two reports of a rank whose puts yield
 	behind  int              // operations whose multicasts wait for earlier operations
-	chunks  []int            // scratch of giveUp
+	chunks  []int            `state:"scratch"` // scratch of giveUp
 }
 
 // report is what a rank has reported about an operation. It may arrive before this rank has entered
@@ -87,17 +86,20 @@ func (p *Peers) known(m *Message, rank int) int {
 	return 0
 }
 
-// Normalize makes Peers equal if they differ only in durations.
-func (p *Peers) Normalize() { p.tells = moment.Delay{} }
-
-// Clone returns an independent copy of p.
-func (p *Peers) Clone() Peers {
-	c := *p
-	c.reports, c.silent, c.chunks = maps.Clone(p.reports), maps.Clone(p.silent), nil
-	for rank, of := range c.reports {
-		c.reports[rank] = slices.Clone(of)
+// Normalize makes Peers equal if they differ only in durations, or in reports about operations up to
+// begun.
+func (p *Peers) Normalize(begun uint64) {
+	p.tells = moment.Delay{}
+	for rank, of := range p.reports {
+		for i := range of {
+			if of[i].seq <= begun {
+				of[i] = report{}
+			}
+		}
+		if !slices.ContainsFunc(of, func(r report) bool { return r.seq > 0 }) {
+			delete(p.reports, rank)
+		}
 	}
-	return c
 }
 
 // AppendState appends the state of p, without durations and without reports about operations up to

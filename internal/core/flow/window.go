@@ -255,13 +255,10 @@ func (w *Window) Awaited() (from []int) {
 }
 
 // Normalize makes windows equal if they differ only in durations. No tick reaches later.
-func (w *Window) Normalize(later moment.Time) { w.stirred, w.moved = false, later }
-
-// Clone returns an independent copy of w.
-func (w *Window) Clone() Window {
-	c := *w
-	c.children = slices.Clone(w.children)
-	return c
+func (w *Window) Normalize(later moment.Time) {
+	if w.stirred, w.moved = false, later; !w.on {
+		*w = Window{chunks: w.chunks, bytes: w.bytes, behind: w.behind}
+	}
 }
 
 // AppendState appends the state of w without durations.

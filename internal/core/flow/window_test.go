@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
+	"github.com/schedgen/schedgen/internal/deep"
 	_ "github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -262,16 +263,16 @@ func TestStateOfAWindow(t *testing.T) {
 	p.OpenWindow(&w.Window, rootOf(1, 10, 1, 2), 0)
 	w.sent(10)
 	state := fmt.Sprint(w.AppendState(nil))
-	c := w.Window.Clone()
+	c := deep.Copy(nil, &w.Window)
 	c.moved = 17
 	require.Equal(t, state, fmt.Sprint(c.AppendState(nil)))
 	_, _ = c.Take(1, 3)
 	require.NotEqual(t, state, fmt.Sprint(c.AppendState(nil)))
 	_, _ = c.Take(2, 3)
 	require.Equal(t, state, fmt.Sprint(w.AppendState(nil)))
-	d := w.Window.Clone()
+	d := deep.Copy(nil, &w.Window)
 	d.moved, d.stirred = 17, false
 	d.Normalize(9)
 	w.Normalize(9)
-	require.Equal(t, w.Window, d)
+	require.Equal(t, w.Window, *d)
 }

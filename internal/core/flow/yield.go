@@ -264,13 +264,9 @@ func (y *Yields) Normalize(later moment.Time) {
 		h.stirred, h.late, h.moved, h.turns = false, true, later, 0
 		h.heard, h.told = false, 0
 	}
-}
-
-// Clone returns an independent copy of y.
-func (y *Yields) Clone() Yields {
-	c := *y
-	c.receivers = slices.Clone(y.receivers)
-	return c
+	if !y.on {
+		*y = Yields{chunks: y.chunks}
+	}
 }
 
 // AppendState appends the state of y without durations.

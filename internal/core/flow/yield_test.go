@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
+	"github.com/schedgen/schedgen/internal/deep"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -39,8 +40,6 @@ func (y *boxed) due(p *Peers) moment.Time {
 	p.Timers(&y.Yields, func(_ int, began *moment.Time, span moment.Time) { due = min(due, *began+span) })
 	return due
 }
-
-func (y *boxed) clone() boxed { return boxed{y.Clone(), y.box.Clone()} }
 
 // Chunks that a rank reports to have are not put to it.
 func TestPutsGiveWay(t *testing.T) {
@@ -268,27 +267,27 @@ func TestStateOfYieldsAndPeers(t *testing.T) {
 		return fmt.Sprint(p.AppendState(nil, 4, 3), y.AppendState(nil), y.box.AppendState(nil))
 	}
 	state := both(p, y)
-	q, z := p.Clone(), y.clone()
-	require.Equal(t, state, both(&q, &z))
-	z.tick(&q, 0, 1, false)
-	z.learn(&q, 2, 0)
-	z.tick(&q, 1, 5, false)
-	z.learn(&q, 2, 0)
-	z.tick(&q, 1, 9, false)
-	require.Equal(t, state, both(&q, &z), "only time has passed")
+	q, z := deep.Copy(nil, p), deep.Copy(nil, y)
+	require.Equal(t, state, both(q, z))
+	z.tick(q, 0, 1, false)
+	z.learn(q, 2, 0)
+	z.tick(q, 1, 5, false)
+	z.learn(q, 2, 0)
+	z.tick(q, 1, 9, false)
+	require.Equal(t, state, both(q, z), "only time has passed")
 	z.Normalize(1)
-	q.Normalize()
-	z0 := y.clone()
+	q.Normalize(4)
+	z0 := deep.Copy(nil, y)
 	z0.Normalize(1)
 	require.Equal(t, z0, z)
 	require.Zero(t, q.tells)
 
 	q.NoteHave(2, 5, 7, 4)
-	require.NotEqual(t, state, both(&q, &z))
-	q = p.Clone()
+	require.NotEqual(t, state, both(q, z))
+	q = deep.Copy(nil, p)
 	q.Timers(&z.Yields, func(_ int, began *moment.Time, span moment.Time) { *began = 1000 - span })
-	require.NotEmpty(t, z.tick(&q, 0, 1000, false))
-	require.NotEqual(t, state, both(&q, &z))
+	require.NotEmpty(t, z.tick(q, 0, 1000, false))
+	require.NotEqual(t, state, both(q, z))
 	require.Equal(t, state, both(p, y))
 	require.NotEqual(t, fmt.Sprint(p.AppendState(nil, 4, 3)), fmt.Sprint(p.AppendState(nil, 5, 3)), "what came early has been taken in")
 }

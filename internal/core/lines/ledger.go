@@ -137,13 +137,6 @@ func (l *Ledger) Abandon() []Lent {
 	return lent
 }
 
-// Clone returns an independent copy of l.
-func (l *Ledger) Clone() Ledger {
-	c := *l
-	c.awaits.Flags, c.lent = slices.Clone(l.awaits.Flags), slices.Clone(l.lent)
-	return c
-}
-
 // AppendState appends the state of l. Most awaited flags follow from turns and set slots;
 // AppendState adds only the flags that are awaited in vain.
 func (l *Ledger) AppendState(dst []byte) []byte {

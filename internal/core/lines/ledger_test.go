@@ -1,7 +1,6 @@
 package lines
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -133,21 +132,4 @@ func TestThrough(t *testing.T) {
 			require.Equal(t, a.Awaits().Over, b.Awaits().Over)
 		}
 	})
-}
-
-// A clone has the state of its ledger and is independent.
-func TestCloneOfALedger(t *testing.T) {
-	var l Ledger
-	turn, _ := l.BeginBarrier()
-	l.Enter(1, turn, 1, &barrier)
-	l.Lend(7, 1)
-	state := fmt.Sprint(l.AppendState(nil))
-	c := l.Clone()
-	require.Equal(t, state, fmt.Sprint(c.AppendState(nil)))
-	c.Take(0)
-	require.NotEqual(t, state, fmt.Sprint(c.AppendState(nil)))
-	c.Collected(0)
-	c.BeginBarrier()
-	require.Equal(t, state, fmt.Sprint(l.AppendState(nil)))
-	require.Equal(t, []Lent{{7, 1}}, l.Lent())
 }

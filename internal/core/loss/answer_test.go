@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
+	"github.com/schedgen/schedgen/internal/deep"
 	_ "github.com/schedgen/schedgen/internal/test/heavy"
 )
 
@@ -196,8 +197,8 @@ func TestStateOfLosses(t *testing.T) {
 		return fmt.Sprint(r.AppendState(nil), l.AppendState(nil, true), l.AppendState(nil, false))
 	}
 	state := both(r, l)
-	q, m := r.Clone(), l.Clone()
-	require.Equal(t, state, both(&q, &m))
+	q, m := deep.Copy(nil, r), deep.Copy(nil, l)
+	require.Equal(t, state, both(q, m))
 	for what, change := range map[string]func(r *Recovery, l *Losses){
 		"heard":    func(_ *Recovery, l *Losses) { l.Hear(3) },
 		"arrived":  func(r *Recovery, l *Losses) { r.TakePart(l, 1, 0, true) },
@@ -209,15 +210,15 @@ func TestStateOfLosses(t *testing.T) {
 		"cry":      func(_ *Recovery, l *Losses) { l.unheard++ },
 		"requests": func(r *Recovery, l *Losses) { r.askChunks(l, 0, 4, 1, 1, false, f); r.Outputs() },
 	} {
-		q, m := r.Clone(), l.Clone()
-		change(&q, &m)
+		q, m := deep.Copy(nil, r), deep.Copy(nil, l)
+		change(q, m)
 		if what == "heard" {
-			require.NotEqual(t, state, both(&q, &m), what)
+			require.NotEqual(t, state, both(q, m), what)
 			m.gaps.fresh = false
-			require.Equal(t, state, both(&q, &m), "it has been heard before")
+			require.Equal(t, state, both(q, m), "it has been heard before")
 			continue
 		}
-		require.NotEqual(t, state, both(&q, &m), what)
+		require.NotEqual(t, state, both(q, m), what)
 		require.Equal(t, state, both(r, l), "the original after %s", what)
 	}
 	ended := fmt.Sprint(l.AppendState(nil, false))
@@ -225,21 +226,21 @@ func TestStateOfLosses(t *testing.T) {
 	require.Equal(t, ended, fmt.Sprint(l.AppendState(nil, false)))
 
 	// Durations do not count.
-	q, m = r.Clone(), l.Clone()
+	q, m = deep.Copy(nil, r), deep.Copy(nil, l)
 	now := base
 	r.Look(l, now)
 	_, _ = r.NextRepair(l, 0, 1, f)
-	q.Look(&m, 7*now)
+	q.Look(m, 7*now)
 	m.gaps.given = true
-	_, _ = q.NextRepair(&m, 0, 3, f)
-	for _, x := range []*Losses{l, &m} {
+	_, _ = q.NextRepair(m, 0, 3, f)
+	for _, x := range []*Losses{l, m} {
 		x.gaps.fresh = false
 		r.Timers(x, func(_ Timer, _ int, began *moment.Time, _ moment.Time) { *began = 2000 * base })
-		x.Normalize(1000*base, base)
+		x.Normalize(1000*base, base, true)
 	}
 	r.Normalize()
 	q.Normalize()
-	require.Equal(t, both(r, l), both(&q, &m))
+	require.Equal(t, both(r, l), both(q, m))
 	m.Parts, m.debts, m.served = l.Parts, l.debts, l.served
 	require.Equal(t, l.gaps, m.gaps)
 	require.Equal(t, l.repairs, m.repairs)

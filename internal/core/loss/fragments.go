@@ -77,10 +77,6 @@ func (f *Fragments) count() int { return int(f.first[len(f.first)-1]) }
 // has reports whether fragment i has arrived as a datagram.
 func (f *Fragments) has(i int) bool { return f.got.Has(i) }
 
-func (f *Fragments) clone() Fragments {
-	return Fragments{f.size, slices.Clone(f.first), slices.Clone(f.got), slices.Clone(f.left)}
-}
-
 func (f *Fragments) appendState(s *encode.Buffer) {
 	if s.Flags(f.LaidOut()); f.LaidOut() {
 		s.Words(f.got)

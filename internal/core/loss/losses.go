@@ -12,16 +12,16 @@ type Losses struct {
 	Parts   Fragments
 	Heard   bool // a datagram of the multicast has arrived, in time or not
 	asked   bool
-	ByMcast int // chunks that arrived by multicast first
-	ByPut   int // chunks that arrived otherwise: by put, or as answers
+	ByMcast int `state:"ignored"` // chunks that arrived by multicast first
+	ByPut   int `state:"ignored"` // chunks that arrived otherwise: by put, or as answers
 
 	chunks, bytes int
 	root          int
-	ask           []int32
+	ask           []int32 `state:"fixed"`
 
 	gaps    gaps
 	unheard int         // ranks asked because no datagram has arrived: see AskUnheard
-	since   moment.Time // when the wait for the multicast began; 0: it begins at the next tick
+	since   moment.Time `state:"ignored"` // when the wait for the multicast began; 0: it begins at the next tick
 	repairs repairs
 	debts   []debt
 	served  []service
@@ -129,8 +129,15 @@ func (r *Recovery) Timers(l *Losses, visit func(kind Timer, rule int, began *mom
 	}
 }
 
-// Normalize makes Losses equal if they differ only in durations. now is always the same moment.
-func (l *Losses) Normalize(now, repair moment.Time) {
+// Normalize makes Losses equal if they differ only in durations, or in debts that are settled. now
+// is always the same moment. inside says that the operation has not ended at this rank; if it has,
+// only the part that others may ask for counts.
+func (l *Losses) Normalize(now, repair moment.Time, inside bool) {
+	l.debts = slices.DeleteFunc(l.debts, func(d debt) bool { return d.chunks.IsEmpty() && d.parts.IsEmpty() })
+	if !inside {
+		l.Parts, l.repairs, l.gaps, l.unheard = Fragments{}, repairs{}, gaps{}, 0
+		return
+	}
 	l.repairs.normalize(now, repair)
 	l.gaps.normalize(now, repair)
 	// The choice of the rank to ask depends on the turns only up to the number of ranks to ask.
@@ -140,23 +147,6 @@ func (l *Losses) Normalize(now, repair moment.Time) {
 	if l.chunks <= firstReach && g.armed {
 		g.reach = firstReach
 	}
-}
-
-// Clone returns an independent copy of l.
-func (l *Losses) Clone() Losses {
-	c := *l
-	c.Parts = l.Parts.clone()
-	c.repairs.list = slices.Clone(l.repairs.list)
-	c.debts = slices.Clone(l.debts)
-	for i := range c.debts {
-		d := &c.debts[i]
-		d.chunks, d.late, d.parts = slices.Clone(d.chunks), slices.Clone(d.late), slices.Clone(d.parts)
-	}
-	c.served = slices.Clone(l.served)
-	for i := range c.served {
-		c.served[i].chunks = slices.Clone(c.served[i].chunks)
-	}
-	return c
 }
 
 // AppendState appends the state of l without durations. inside says that the operation has not

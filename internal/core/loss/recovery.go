@@ -1,8 +1,6 @@
 package loss
 
 import (
-	"slices"
-
 	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 )
@@ -15,14 +13,14 @@ type Recovery struct {
 	puts      ring         // requests by put: apart, since a put may wait for long when datagrams do not
 	answers   moment.Delay // time to an answer
 	rhythm    moment.Delay // time between two arrivals of a multicast
-	pace      pace
-	lossy     uint64 // operations up to this one expect losses
-	wary      uint64 // signals of operations up to this one are doubled
+	pace      pace         `state:"ignored"`
+	lossy     uint64       // operations up to this one expect losses
+	wary      uint64       `state:"ignored"` // signals of operations up to this one are doubled
 	doubles   []Double
-	repeats   []Double // scratch of Repeat
-	out       []Output // to send
+	repeats   []Double `state:"scratch"` // scratch of Repeat
+	out       []Output `state:"scratch"` // to send
 
-	repairs, doubled uint64 // counters
+	repairs, doubled uint64 `state:"ignored"` // counters
 }
 
 // New returns a Recovery that has seen nothing.
@@ -84,14 +82,6 @@ func (r *Recovery) Normalize() {
 	r.doubles = r.doubles[:0] // a repeated datagram is like a late put
 	r.datagrams.normalize()
 	r.puts.normalize()
-}
-
-// Clone returns an independent copy of r. All outputs must have been taken.
-func (r *Recovery) Clone() Recovery {
-	c := *r
-	c.datagrams.list, c.puts.list = slices.Clone(r.datagrams.list), slices.Clone(r.puts.list)
-	c.doubles, c.repeats, c.out = slices.Clone(r.doubles), nil, nil
-	return c
 }
 
 // AppendState appends the state of r without durations. All outputs must have been taken.

@@ -54,6 +54,14 @@ func (d *Dispute) Tick(now, patience moment.Time) bool {
 // Until is when the wait of an open dispute is over; 0: the next tick begins it.
 func (d *Dispute) Until() *moment.Time { return &d.until }
 
+// Normalize makes Disputes equal if they differ only in durations. At a rank that has failed the
+// words no longer matter.
+func (d *Dispute) Normalize(failed bool) {
+	if failed || !d.open {
+		d.about, d.text, d.until = 0, "", 0
+	}
+}
+
 // AppendState appends the state of d without durations. At a rank that has failed the words no
 // longer matter.
 func (d *Dispute) AppendState(dst []byte, failed bool) []byte {

@@ -26,7 +26,7 @@ type run struct {
 // pastCall is an operation with blocks of n bytes, or with lengths whose key is n.
 type pastCall struct {
 	own  uint32 // its fingerprint without earlier operations
-	call Call   // nil: the entry is empty
+	call Call   `state:"fixed"` // nil: the entry is empty
 	n    int
 }
 

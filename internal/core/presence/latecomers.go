@@ -66,8 +66,12 @@ func (l *Latecomers) In(seq uint64) []int {
 	return l.ranks
 }
 
-// Clone returns an independent copy of l.
-func (l *Latecomers) Clone() Latecomers { return Latecomers{l.seq, slices.Clone(l.ranks), l.own} }
+// Normalize forgets statements about operations up to ended, which have ended here.
+func (l *Latecomers) Normalize(ended uint64) {
+	if l.seq <= ended {
+		l.seq, l.ranks = 0, nil
+	}
+}
 
 // AppendState appends the state of l at a rank that has ended all operations up to ended.
 // Statements about these operations no longer matter.

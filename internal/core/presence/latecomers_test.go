@@ -43,17 +43,3 @@ func TestLateRanks(t *testing.T) {
 	}
 	require.Len(t, l.In(6), maxLate)
 }
-
-func TestLatecomersClone(t *testing.T) {
-	var l Latecomers
-	l.Say(2)
-	l.Hear(1, 5, false)
-	before := l.AppendState(nil, 4)
-	d := l.Clone()
-	require.Equal(t, before, d.AppendState(nil, 4))
-	d.Hear(1, 5, true)
-	d.Hear(3, 5, false)
-	require.NotEqual(t, before, d.AppendState(nil, 4))
-	require.Equal(t, before, l.AppendState(nil, 4))
-	require.Equal(t, l.AppendState(nil, 5), d.AppendState(nil, 5), "operation 5 has ended")
-}

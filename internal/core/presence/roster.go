@@ -154,9 +154,6 @@ func (r *Roster) Children(dst []int, origin, rank, size int) []int {
 	return dst
 }
 
-// Clone returns an independent copy of r.
-func (r *Roster) Clone() Roster { return Roster{slices.Clone(r.absent)} }
-
 // AppendState appends the state of r without durations.
 func (r *Roster) AppendState(dst []byte) []byte {
 	s := encode.Buffer{B: dst}

@@ -94,22 +94,6 @@ func TestChildrenReachAll(t *testing.T) {
 	})
 }
 
-// A copy of a roster has the same state and is independent. Durations are not part of the state.
-func TestRosterClone(t *testing.T) {
-	var r Roster
-	r.Suspect(2, errors.New("refused"))
-	r.Leave(1, 7, 77)
-	before := r.AppendState(nil)
-	d := r.Clone()
-	d.Overdue(5)
-	require.Equal(t, before, d.AppendState(nil))
-	d.Lose(2, true)
-	require.NotEqual(t, before, d.AppendState(nil))
-	require.Equal(t, before, r.AppendState(nil))
-	require.Equal(t, Suspected, r.Of(2).State)
-	require.Zero(t, r.Of(2).Until)
-}
-
 // Farther steps through the near ranks, and each of them hears of the others.
 func TestNear(t *testing.T) {
 	var steps []int

@@ -321,10 +321,3 @@ func farther(distance int, agreeing bool) int {
 	}
 	return Farther(distance)
 }
-
-// Clone returns an independent copy of w.
-func (w *Watch) Clone() Watch {
-	c := *w
-	c.targets, c.awaited, c.askers = slices.Clone(w.targets), slices.Clone(w.awaited), slices.Clone(w.askers)
-	return c
-}

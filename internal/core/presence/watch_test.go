@@ -295,20 +295,3 @@ func TestAskers(t *testing.T) {
 	require.Equal(t, []int{20}, w.Askers())
 	require.True(t, w.Active(), "a rank that is asked watches, too")
 }
-
-func TestWatchClone(t *testing.T) {
-	w := newWatcher(1, 4)
-	w.Want()
-	w.tick()
-	c := *w
-	c.Watch = w.Watch.Clone()
-	c.Hear(2)
-	c.now += second
-	c.tick()
-	w.now += second
-	w.tick()
-	require.Equal(t, []int{2}, c.Targets())
-	require.Equal(t, []int{2, 3}, w.Targets(), "the original has not heard rank 2")
-	require.Equal(t, []int{2, 2}, c.asked)
-	require.Equal(t, []int{2, 2, 3}, w.asked)
-}

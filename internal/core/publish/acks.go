@@ -19,7 +19,7 @@ import (
 // timer is a timer that the next tick starts.
 type timer struct {
 	on  bool
-	due moment.Time // 0: not set yet
+	due moment.Time `state:"ignored"` // 0: not set yet
 }
 
 // tick reports whether the timer, which takes span, has run out. It stops then.

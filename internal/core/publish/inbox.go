@@ -1,14 +1,10 @@
 package publish
 
-import "slices"
-
 // parcel is a message on its way through this rank.
 type parcel struct {
 	data   []byte
 	unsent int // ranks to which it has not been handed over
 }
-
-func (p *parcel) clone() *parcel { return &parcel{data: slices.Clone(p.data), unsent: p.unsent} }
 
 // spare holds parcels that this rank needs no more, for other messages.
 type spare struct {
@@ -76,9 +72,4 @@ func (q *inbox) pop() letter {
 		q.letters, q.head = q.letters[:0], 0
 	}
 	return l
-}
-
-// clone returns an independent copy.
-func (q *inbox) clone() inbox {
-	return inbox{letters: slices.Clone(q.letters[q.head:])}
 }

@@ -77,23 +77,23 @@ const (
 
 // Messages is one rank's end of all rootless messages.
 type Messages struct {
-	Config
+	Config  `state:"fixed"`
 	host    Host
 	members *presence.Roster
-	frame   wire.Frame // scratch, so that sending does not allocate
+	frame   wire.Frame `state:"scratch"` // scratch, so that sending does not allocate
 
 	inbox     inbox
-	spare     spare
-	incoming  []*parcel // sender -> the message that a put has brought in part
+	spare     spare     `state:"scratch"`
+	incoming  []*parcel `state:"ignored"` // sender -> the message that a put has brought in part
 	streams   []*stream // by origin; made when first heard of
 	sources   sources
-	listeners []int // ranks that take messages from this rank, and are connected for that
-	counts    Counts
+	listeners []int  // ranks that take messages from this rank, and are connected for that
+	counts    Counts `state:"ignored"`
 
 	longest int // bytes of the longest message that is multicast; -1: no message is
 	share   int // bytes of a receiver's buffer that the multicasts of one origin may take; 0: no limit
 
-	timed bool // timers may run
+	timed bool `state:"ignored"` // timers may run
 	used  bool // a message has been published or awaited somewhere: if messages are multicast, all ranks must hear when this rank leaves
 }
 

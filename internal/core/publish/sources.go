@@ -10,9 +10,9 @@ import (
 // there are its own sources, because one of them takes its place. A source that has left stays in the
 // list.
 type sources struct {
-	list      []int // valid if sought
-	sought    bool
-	listening bool // the process waits, or has waited, for messages: this rank is connected with its sources
+	list      []int `state:"ignored"` // valid if sought
+	sought    bool  `state:"ignored"`
+	listening bool  // the process waits, or has waited, for messages: this rank is connected with its sources
 }
 
 // Sources returns the ranks that send messages here, or would if they had not left. All ranks do if

@@ -4,45 +4,19 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/core/internal/encode"
-	"github.com/schedgen/schedgen/internal/core/presence"
 )
 
-// Clone returns an independent copy for another host and its roster.
-func (m *Messages) Clone(host Host, members *presence.Roster) *Messages {
-	n := *m
-	n.host, n.members = host, members
-	n.inbox, n.spare = m.inbox.clone(), spare{}
-	n.incoming = make([]*parcel, len(m.incoming))
-	for i, p := range m.incoming {
-		if p != nil {
-			n.incoming[i] = p.clone()
+// Normalize makes Messages equal if they differ only in messages that are no longer kept.
+func (m *Messages) Normalize() {
+	m.inbox = inbox{letters: m.inbox.letters[m.inbox.head:]}
+	slices.Sort(m.listeners)
+	for _, st := range m.streams {
+		for i := 0; st != nil && i < len(st.ring); i++ {
+			if p := &st.ring[i]; p.state == pieceNone {
+				*p = piece{seq: p.seq, before: p.before}
+			}
 		}
 	}
-	n.sources.list, n.listeners = slices.Clone(m.sources.list), slices.Clone(m.listeners)
-	n.streams = make([]*stream, len(m.streams))
-	for i, st := range m.streams {
-		if st != nil {
-			n.streams[i] = st.clone()
-		}
-	}
-	return &n
-}
-
-func (st *stream) clone() *stream {
-	n := *st
-	n.below = slices.Clone(st.below)
-	for i := range n.below {
-		n.below[i].lacks = slices.Clone(st.below[i].lacks)
-	}
-	n.ring = slices.Clone(st.ring)
-	for i := range n.ring {
-		p := &n.ring[i]
-		p.got = slices.Clone(p.got)
-		if p.parcel != nil {
-			p.parcel = p.parcel.clone()
-		}
-	}
-	return &n
 }
 
 // AppendState appends the state that determines all later steps.
