@@ -178,6 +178,7 @@ func (c *Core) Normalize() {
 			c.ops.earlies[i] = earlies{}
 		}
 	}
+	c.ops.ledger.Normalize()
 	c.ops.absent.Normalize(c.ops.complete)
 	c.ops.peers.Normalize(c.ops.seq)
 	c.ops.loss.Normalize()

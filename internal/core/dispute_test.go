@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/core/mismatch"
+	"github.com/schedgen/schedgen/internal/deep"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -168,16 +169,16 @@ func TestDatagramsOfOtherCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			core, plan := differing(t)
 			core.Begin(plan, InPlace(make([]byte, 8)))
-			before, stale := core.AppendState(nil), core.ops.totals.Stale
+			before, stale := deep.Append(nil, nil, core), core.ops.totals.Stale
 			h := c.h
 			h.Epoch, h.Seq, h.Print = 1, 1, plan.print(8)^2
 			require.Equal(t, wire.Drop, core.Fragment(&h, 0, []byte(c.body)))
 			require.Equal(t, stale+1, core.ops.totals.Stale)
-			require.Equal(t, before, core.AppendState(nil))
+			require.Equal(t, before, deep.Append(nil, nil, core))
 			require.Equal(t, make([]byte, 8), core.ops.open(1).memory.areas[areaOut].bytes)
 			h.Print = plan.print(8)
 			require.Equal(t, wire.Accept, core.Fragment(&h, 0, []byte(c.body)))
-			require.NotEqual(t, before, core.AppendState(nil), "it counts from a rank that has called the same")
+			require.NotEqual(t, before, deep.Append(nil, nil, core), "it counts from a rank that has called the same")
 		})
 	}
 }
@@ -187,7 +188,7 @@ func TestDatagramsOfOtherCalls(t *testing.T) {
 func TestFramesOfOtherMemberships(t *testing.T) {
 	c, plan := differing(t)
 	c.Begin(plan, InPlace(make([]byte, 8)))
-	before := c.AppendState(nil)
+	before := deep.Append(nil, nil, c)
 	for i, h := range []wire.Header{
 		{Kind: wire.FrameSlot, Slot: ir.Chunk(1), Len: 4},
 		{Kind: wire.FrameSlot, Slot: ir.Signal(0), From: 3},
@@ -199,7 +200,7 @@ func TestFramesOfOtherMemberships(t *testing.T) {
 		_, v := c.Body(&h)
 		require.Equal(t, wire.Drop, v)
 		require.Equal(t, wire.Drop, c.Fragment(&h, 0, make([]byte, h.Len)))
-		require.Equal(t, before, c.AppendState(nil), "frame %d", i)
+		require.Equal(t, before, deep.Append(nil, nil, c), "frame %d", i)
 	}
 	h := wire.Header{Kind: wire.FrameSlot, Epoch: 1, Seq: 1, Print: plan.print(8), Slot: ir.Chunk(1), Len: 4, From: 3}
 	require.Equal(t, wire.Drop, c.Fragment(&h, 0, make([]byte, 4)), "only the root multicasts")

@@ -83,6 +83,7 @@
 // its start time at the next tick. The driver ticks a core after each step after which [Core.Timed]
 // holds. Each part keeps its timers, and Core.timers lists them: see alarm.go.
 //
-// For explorations a core can be compared ([Core.AppendState]) and stepped without durations
-// ([Core.Alarms]). Package deep copies it: the tag "state" of a field says whether the field counts.
+// For explorations a core can be stepped without durations ([Core.Alarms]). Package deep copies and
+// compares cores: the tag "state" of a field says if the field differs from others. So a field that
+// has no tag is part of the state.
 package core

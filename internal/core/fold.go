@@ -91,7 +91,7 @@ func cellsOf(outline *ir.Program, parts []int32) (c cells) {
 
 // folding is the state of an operation that folds.
 type folding struct {
-	with Fold      // its Element is 1 if the operation does not fold; chunks are cut at elements
+	with Fold      `state:"ignored"` // its Element is 1 if the operation does not fold; chunks are cut at elements
 	made []ir.Slot `state:"scratch"` // slots that folds have made and whose rules have not fired yet
 	done int       // bytes of the first fold in the outbox that are done
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/deep"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/machine"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -82,9 +83,9 @@ rank 1
 			require.Equal(t, wire.Accept, verdict)
 			c.Arrived(h, dst)
 		}
-		states[string(c.AppendState(nil))] = true
+		states[string(deep.Append(nil, nil, c))] = true
 		require.True(t, c.Work())
-		states[string(c.AppendState(nil))] = true
+		states[string(deep.Append(nil, nil, c))] = true
 	}
 	require.Len(t, states, 4)
 }

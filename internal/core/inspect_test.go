@@ -9,6 +9,7 @@ import (
 
 	"github.com/schedgen/schedgen/internal/core/mismatch"
 	"github.com/schedgen/schedgen/internal/core/presence"
+	"github.com/schedgen/schedgen/internal/deep"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -56,10 +57,10 @@ func TestInspectionOfABroadcast(t *testing.T) {
 func TestInspectionChangesNothing(t *testing.T) {
 	c := inspected(t, 2, &spy{})
 	c.Begin(planOf(t, "barrier/hsb", schedule.Params{Ranks: 4}, 2), InPlace(nil))
-	before := c.AppendState(nil)
+	before := deep.Append(nil, nil, c)
 	first := c.Inspect(10)
 	require.Equal(t, first, c.Inspect(10))
-	require.Equal(t, before, c.AppendState(nil))
+	require.Equal(t, before, deep.Append(nil, nil, c))
 	require.Equal(t, -1, first.Open[0].Root)
 }
 

@@ -25,17 +25,17 @@ type place struct {
 // windows and the quick path.
 type memory struct {
 	areas   [areas]items
-	per     int // chunks of a block
-	element int // bytes of an element: chunks are cut at elements
-	apart   int // bytes of contributions that lie behind the partial results, because results may overwrite the caller's
+	per     int `state:"ignored"` // chunks of a block
+	element int `state:"ignored"` // bytes of an element: chunks are cut at elements
+	apart   int `state:"ignored"` // bytes of contributions that lie behind the partial results, because results may overwrite the caller's
 }
 
 // items lie one behind the other in an area.
 type items struct {
 	bytes  []byte
-	n      int   // bytes of an item, if all have the same length
-	uneven bool  // they have lengths of their own
-	at     []int // if uneven, the start of each item in bytes, and the end of the last one
+	n      int   `state:"ignored"` // bytes of an item, if all have the same length
+	uneven bool  `state:"ignored"` // they have lengths of their own
+	at     []int `state:"ignored"` // if uneven, the start of each item in bytes, and the end of the last one
 }
 
 // bounds returns the start and end of item i.

@@ -33,7 +33,7 @@ const (
 type op struct {
 	seq     uint64
 	state   opState
-	quick   bool // it took the quick path, as did all operations since its place was prepared
+	quick   bool `state:"ignored"` // it took the quick path, as did all operations since its place was prepared
 	root    int
 	print   uint32          // fingerprint; see operations.next
 	plan    *Plan           `state:"fixed"`

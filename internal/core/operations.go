@@ -44,7 +44,7 @@ type operations struct {
 	asked     *Plan            `state:"fixed"`   // the last plan whose answers are in askers
 	history   mismatch.History `state:"ignored"`
 	spare     [][]byte         `state:"scratch"` // memory for partial results
-	folding   bool             // there may be long folds to do
+	folding   bool             `state:"ignored"` // there may be long folds to do
 	delay     Time             // the current delay of DelayAdaptive
 	totals    Totals           `state:"ignored"`
 }

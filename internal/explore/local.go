@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/internal/deep"
 )
 
 // local is the state of one rank: its core and the process that calls the core. It is not modified
@@ -92,7 +93,7 @@ func (l *local) has(sys *system, call int) bool {
 func (l *local) gone() bool { return l.closed || l.dead }
 
 // key appends an encoding that distinguishes l from all other states of its rank.
-func (l *local) key(dst []byte) []byte {
+func (l *local) key(form *deep.Form, dst []byte) []byte {
 	dst = append(dst, byte(l.rank))
 	if l.closed {
 		return append(dst, 'c', flag(l.quit))
@@ -114,7 +115,7 @@ func (l *local) key(dst []byte) []byte {
 	for _, p := range l.puts {
 		dst = binary.BigEndian.AppendUint32(dst, uint32(p))
 	}
-	return l.core.AppendState(dst)
+	return deep.Append(form, dst, l.core)
 }
 
 func flag(b bool) byte {

@@ -29,7 +29,7 @@ func reach(t *testing.T, o Options) map[string]bool {
 		seen[key] = true
 		var all []byte
 		for _, id := range w.ranks {
-			all = sys.locals[id].tag(all)
+			all = sys.locals[id].tag(sys, all)
 		}
 		ranks[string(all)] = true
 		will, may := sys.options(w, nil, nil)
@@ -49,11 +49,11 @@ func reach(t *testing.T, o Options) map[string]bool {
 }
 
 // tag is like key, for states whose core is gone too.
-func (l *local) tag(dst []byte) []byte {
+func (l *local) tag(sys *system, dst []byte) []byte {
 	if l.core == nil {
 		return append(dst, byte(l.rank), flag(l.closed), byte(l.begun), byte(l.over), byte(l.over>>8))
 	}
-	return l.key(dst)
+	return l.key(sys.form, dst)
 }
 
 // The reduced search reaches every combined state of the ranks that the full search reaches, and so
@@ -93,7 +93,7 @@ func TestSearchMeetsAllStates(t *testing.T) {
 		w := x.replay(uint32(id))
 		var all []byte
 		for _, id := range w.ranks {
-			all = x.locals[id].tag(all)
+			all = x.locals[id].tag(x.system, all)
 		}
 		ranks[string(all)] = true
 	}

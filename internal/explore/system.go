@@ -324,7 +324,7 @@ func (nowhere) Sender(_, origin int) int             { return origin }
 // add interns a state of a rank.
 func (s *system) add(l *local) uint32 {
 	l.derive(s)
-	s.scratch = l.key(s.scratch[:0])
+	s.scratch = l.key(s.form, s.scratch[:0])
 	id, known := s.localIDs[string(s.scratch)]
 	if !known {
 		id = uint32(len(s.locals))

@@ -210,25 +210,6 @@ func (s *Survey) Waits() (ranks []int) {
 	return ranks
 }
 
-// AppendState appends the state that determines all later steps of s, without the place in the
-// tree.
-func (s *Survey) AppendState(dst []byte) []byte {
-	dst = binary.AppendVarint(dst, int64(s.own))
-	for _, p := range s.parts {
-		if !p.in {
-			dst = append(dst, 0)
-			continue
-		}
-		dst = appendPrefixed(append(dst, 1), Answer{p.data, p.no})
-	}
-	return appendPrefixed(dst, Answer{s.sum, s.no})
-}
-
-func appendPrefixed(dst []byte, a Answer) []byte {
-	body := a.Append(nil)
-	return append(binary.AppendUvarint(dst, uint64(len(body))), body...)
-}
-
 // Answer is the answer of a sub-tree, which a rank passes on to its parent, or the outcome of the
 // question, which goes down the tree.
 type Answer struct {

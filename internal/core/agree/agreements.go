@@ -1,10 +1,6 @@
 package agree
 
-import (
-	"slices"
-
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
-)
+import "slices"
 
 // Agreements is one rank's part in the agreements of a communicator. Take its Messages after each
 // step, before any other message leaves that depends on the step.
@@ -258,36 +254,4 @@ func (a *Agreements) voteIn(b *ballot, v Vote, f Facts) {
 func (a *Agreements) collect(b *ballot) {
 	a.out = append(a.out, b.out...)
 	b.out = b.out[:0]
-}
-
-// AppendState appends the state that determines all later steps of a. All messages must have been
-// taken.
-func (a *Agreements) AppendState(dst []byte) []byte {
-	s := encode.Buffer{B: dst}
-	s.U64(a.last)
-	s.U64(a.taken)
-	s.Num(len(a.ballots))
-	for _, b := range a.ballots {
-		b.appendState(&s)
-	}
-	return s.B
-}
-
-func (b *ballot) appendState(s *encode.Buffer) {
-	s.U64(b.number)
-	s.Flags(b.voted, b.raised, b.known)
-	for _, v := range [...]Vote{b.own, b.joined, b.is} {
-		s.U64(v.Flags)
-		s.U64(uint64(v.Generation))
-		for _, of := range v.came {
-			s.U64(of.least)
-			s.U64(of.most)
-		}
-	}
-	b.answers.appendState(s)
-	b.agreed.appendState(s)
-	for _, set := range [...]Set{b.losses.Lost, b.losses.Silent, b.gone, b.without, b.apart, b.dead.Lost, b.dead.Silent} {
-		s.Words(set)
-	}
-	s.Nums(b.missing)
 }

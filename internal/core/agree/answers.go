@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
-
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 )
 
 // Answers are the ranks whose answers to an open question are known to be in.
@@ -96,13 +94,4 @@ func heardAnswers(b []byte, size int) (a answers) {
 		}
 	}
 	return a
-}
-
-func (a answers) appendState(s *encode.Buffer) {
-	s.Num(len(a))
-	for _, of := range a {
-		s.Num(of.origin)
-		s.U64(of.seq)
-		s.Words(of.in)
-	}
 }

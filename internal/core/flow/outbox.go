@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -94,23 +93,4 @@ func (b *Outbox) Normalize() {
 	slices.SortFunc(b[ByReport].list, func(a, b ir.Action) int {
 		return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Slot, b.Slot))
 	})
-}
-
-// AppendState appends the state of b. The order of puts that wait for reports has no effect.
-func (b *Outbox) AppendState(dst []byte) []byte {
-	s := encode.Buffer{B: dst}
-	for r := range b {
-		all := b.All(Reason(r))
-		if Reason(r) == ByReport {
-			all = slices.Clone(all)
-			slices.SortFunc(all, func(a, b ir.Action) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Slot, b.Slot)) })
-		}
-		s.Num(len(all))
-		for _, a := range all {
-			s.Num(int(a.Slot))
-			s.Num(int(a.As))
-			s.Num(int(a.To))
-		}
-	}
-	return s.B
 }

@@ -3,7 +3,6 @@ package flow
 import (
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 )
 
@@ -100,23 +99,4 @@ func (p *Peers) Normalize(begun uint64) {
 			delete(p.reports, rank)
 		}
 	}
-}
-
-// AppendState appends the state of p, without durations and without reports about operations up to
-// begun, among size ranks.
-func (p *Peers) AppendState(dst []byte, begun uint64, size int) []byte {
-	s := encode.Buffer{B: dst}
-	for rank := range size {
-		s.Flags(p.silent[rank])
-		for seq := begun + 1; p.reports[rank] != nil && seq <= begun+uint64(p.cfg.Ahead); seq++ {
-			if r := p.reportOf(rank, seq); r.seq > begun {
-				s.U64(r.seq)
-				s.Num(int(r.print))
-				s.Num(r.chunk)
-				s.Num(r.have)
-			}
-		}
-		s.Num(0)
-	}
-	return s.B
 }

@@ -3,7 +3,6 @@ package flow
 import (
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -259,19 +258,4 @@ func (w *Window) Normalize(later moment.Time) {
 	if w.stirred, w.moved = false, later; !w.on {
 		*w = Window{chunks: w.chunks, bytes: w.bytes, behind: w.behind}
 	}
-}
-
-// AppendState appends the state of w without durations.
-func (w *Window) AppendState(dst []byte) []byte {
-	s := encode.Buffer{B: dst}
-	if s.Flags(w.on, w.behind); !w.on {
-		return s.B
-	}
-	s.Num(w.own)
-	s.Num(w.progress)
-	for _, c := range w.children {
-		s.Num(c.chunk)
-		s.Flags(c.given)
-	}
-	return s.B
 }

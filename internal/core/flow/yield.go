@@ -3,7 +3,6 @@ package flow
 import (
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -267,21 +266,4 @@ func (y *Yields) Normalize(later moment.Time) {
 	if !y.on {
 		*y = Yields{chunks: y.chunks}
 	}
-}
-
-// AppendState appends the state of y without durations.
-func (y *Yields) AppendState(dst []byte) []byte {
-	s := encode.Buffer{B: dst}
-	if s.Flags(y.on); !y.on {
-		return s.B
-	}
-	s.Num(y.have)
-	s.Num(y.heard)
-	s.Flags(y.whole)
-	for i := range y.receivers {
-		h := &y.receivers[i]
-		s.Num(h.have)
-		s.Flags(h.given)
-	}
-	return s.B
 }

@@ -1,9 +1,9 @@
 package lines
 
 import (
+	"cmp"
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -129,23 +129,17 @@ func (l *Ledger) Collected(i int) (seq uint64) {
 	return seq
 }
 
+// Normalize makes ledgers equal if they differ only in the order of the awaited flags.
+func (l *Ledger) Normalize() {
+	slices.SortFunc(l.awaits.Flags, func(a, b Awaited) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Seq, b.Seq))
+	})
+}
+
 // Abandon forgets the awaited flags and the lent chunks, and returns the chunks. They are valid
 // until the next step.
 func (l *Ledger) Abandon() []Lent {
 	lent := l.lent
 	l.awaits.Flags, l.lent = nil, l.lent[:0]
 	return lent
-}
-
-// AppendState appends the state of l. Most awaited flags follow from turns and set slots;
-// AppendState adds only the flags that are awaited in vain.
-func (l *Ledger) AppendState(dst []byte) []byte {
-	s := encode.Buffer{B: dst}
-	s.U64(l.begun % Turns)
-	s.U64(l.inside)
-	s.Num(len(l.awaits.Flags))
-	s.U64(l.used)
-	s.U64(l.passed)
-	s.Num(len(l.lent))
-	return s.B
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/core/internal/bitset"
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 )
 
 // Fragments tracks the datagrams of an operation's chunks: the process-local status bitmap of paper
@@ -76,9 +75,3 @@ func (f *Fragments) count() int { return int(f.first[len(f.first)-1]) }
 
 // has reports whether fragment i has arrived as a datagram.
 func (f *Fragments) has(i int) bool { return f.got.Has(i) }
-
-func (f *Fragments) appendState(s *encode.Buffer) {
-	if s.Flags(f.LaidOut()); f.LaidOut() {
-		s.Words(f.got)
-	}
-}

@@ -1,7 +1,6 @@
 package loss
 
 import (
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 )
 
@@ -158,12 +157,4 @@ func (g *gaps) normalize(now, repair moment.Time) {
 	if g.first != 0 {
 		g.first, g.last, g.told = now, now-repair, now
 	}
-}
-
-func (g *gaps) appendState(s *encode.Buffer) {
-	s.Flags(g.armed, g.fresh, g.first != 0)
-	s.Nums([]int{g.top, g.lost, g.reach, g.tries})
-	p := &g.pass
-	s.Flags(p.open, p.again != 0, p.came, p.due)
-	s.Nums([]int{p.from, p.to, p.turn, p.asked, p.mark, p.tries, p.pending, p.recent})
 }

@@ -3,7 +3,6 @@ package loss
 import (
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 )
 
@@ -12,11 +11,11 @@ type Losses struct {
 	Parts   Fragments
 	Heard   bool // a datagram of the multicast has arrived, in time or not
 	asked   bool
-	ByMcast int `state:"ignored"` // chunks that arrived by multicast first
-	ByPut   int `state:"ignored"` // chunks that arrived otherwise: by put, or as answers
+	ByMcast int // chunks that arrived by multicast first
+	ByPut   int // chunks that arrived otherwise: by put, or as answers
 
-	chunks, bytes int
-	root          int
+	chunks, bytes int     `state:"ignored"`
+	root          int     `state:"ignored"`
 	ask           []int32 `state:"fixed"`
 
 	gaps    gaps
@@ -135,8 +134,11 @@ func (r *Recovery) Timers(l *Losses, visit func(kind Timer, rule int, began *mom
 func (l *Losses) Normalize(now, repair moment.Time, inside bool) {
 	l.debts = slices.DeleteFunc(l.debts, func(d debt) bool { return d.chunks.IsEmpty() && d.parts.IsEmpty() })
 	if !inside {
-		l.Parts, l.repairs, l.gaps, l.unheard = Fragments{}, repairs{}, gaps{}, 0
+		l.Parts, l.repairs, l.gaps, l.unheard, l.ByMcast, l.ByPut = Fragments{}, repairs{}, gaps{}, 0, 0, 0
 		return
+	}
+	if l.Heard {
+		l.ByMcast, l.ByPut = l.ByMcast+l.ByPut, 0 // only the sum counts: see End
 	}
 	l.repairs.normalize(now, repair)
 	l.gaps.normalize(now, repair)
@@ -147,34 +149,4 @@ func (l *Losses) Normalize(now, repair moment.Time, inside bool) {
 	if l.chunks <= firstReach && g.armed {
 		g.reach = firstReach
 	}
-}
-
-// AppendState appends the state of l without durations. inside says that the operation has not
-// ended at this rank; if it has, only the part that others may ask for counts.
-func (l *Losses) AppendState(dst []byte, inside bool) []byte {
-	s := encode.Buffer{B: dst}
-	s.Flags(l.Heard)
-	for i := range l.debts { // a settled debt counts as none
-		if d := &l.debts[i]; !d.chunks.IsEmpty() || !d.parts.IsEmpty() {
-			s.Num(d.rank + 1)
-			s.Set(d.chunks)
-			s.Set(d.late)
-			s.Set(d.parts)
-		}
-	}
-	s.Num(0)
-	for i := range l.served {
-		s.Num(l.served[i].rank + 1)
-		s.Set(l.served[i].chunks)
-	}
-	s.Num(0)
-	if !inside {
-		return s.B
-	}
-	l.Parts.appendState(&s)
-	l.repairs.appendState(&s)
-	l.gaps.appendState(&s)
-	s.Num(l.ByMcast + l.ByPut)
-	s.Num(l.unheard)
-	return s.B
 }

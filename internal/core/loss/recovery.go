@@ -1,7 +1,6 @@
 package loss
 
 import (
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 )
 
@@ -82,17 +81,4 @@ func (r *Recovery) Normalize() {
 	r.doubles = r.doubles[:0] // a repeated datagram is like a late put
 	r.datagrams.normalize()
 	r.puts.normalize()
-}
-
-// AppendState appends the state of r without durations. All outputs must have been taken.
-func (r *Recovery) AppendState(dst []byte) []byte {
-	s := encode.Buffer{B: dst}
-	if r.Losing() {
-		s.U64(r.lossy)
-	} else {
-		s.U64(0)
-	}
-	r.datagrams.appendState(&s)
-	r.puts.appendState(&s)
-	return s.B
 }

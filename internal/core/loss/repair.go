@@ -3,7 +3,6 @@ package loss
 import (
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 )
 
@@ -175,16 +174,5 @@ func (rs *repairs) normalize(now, repairTime moment.Time) {
 	for i := range rs.list {
 		p := &rs.list[i]
 		p.wait, p.since = repairTime, now
-	}
-}
-
-func (rs *repairs) appendState(s *encode.Buffer) {
-	s.Num(rs.armed)
-	for i := range rs.list {
-		if p := &rs.list[i]; p.armed {
-			s.Num(int(p.rule.Number))
-			s.Flags(p.due == 0, p.spared, p.behind)
-			s.Num(p.rounds)
-		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 )
 
@@ -58,13 +57,6 @@ func (r *ring) normalize() {
 	if !slices.ContainsFunc(r.list, func(q Request) bool { return q.Unsent > 0 }) {
 		*r = ring{}
 	}
-}
-
-func (r *ring) appendState(s *encode.Buffer) {
-	for i := range r.list {
-		s.Num(r.list[i].Unsent)
-	}
-	s.Num(r.next)
 }
 
 // partsAtOnce is looseBytes in fragments.

@@ -1,7 +1,6 @@
 package mismatch
 
 import (
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 )
 
@@ -60,16 +59,4 @@ func (d *Dispute) Normalize(failed bool) {
 	if failed || !d.open {
 		d.about, d.text, d.until = 0, "", 0
 	}
-}
-
-// AppendState appends the state of d without durations. At a rank that has failed the words no
-// longer matter.
-func (d *Dispute) AppendState(dst []byte, failed bool) []byte {
-	s := encode.Buffer{B: dst}
-	open := d.open && !failed
-	if s.Flags(open, d.whole); open {
-		s.Num(d.about)
-		s.Text(d.text)
-	}
-	return s.B
 }

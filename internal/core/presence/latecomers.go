@@ -1,10 +1,6 @@
 package presence
 
-import (
-	"slices"
-
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
-)
+import "slices"
 
 // Latecomers holds the ranks that have not entered an operation that others are inside. A rank that
 // is asked about an operation that it has not entered tells all ranks, down a binomial tree
@@ -71,18 +67,4 @@ func (l *Latecomers) Normalize(ended uint64) {
 	if l.seq <= ended {
 		l.seq, l.ranks = 0, nil
 	}
-}
-
-// AppendState appends the state of l at a rank that has ended all operations up to ended.
-// Statements about these operations no longer matter.
-func (l *Latecomers) AppendState(dst []byte, ended uint64) []byte {
-	s := encode.Buffer{B: dst}
-	s.U64(l.own)
-	if l.seq <= ended {
-		s.U64(0)
-		return s.B
-	}
-	s.U64(l.seq)
-	s.Nums(l.ranks)
-	return s.B
 }

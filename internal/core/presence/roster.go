@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 )
 
@@ -152,22 +151,4 @@ func (r *Roster) Children(dst []int, origin, rank, size int) []int {
 		}
 	}
 	return dst
-}
-
-// AppendState appends the state of r without durations.
-func (r *Roster) AppendState(dst []byte) []byte {
-	s := encode.Buffer{B: dst}
-	s.Num(len(r.absent))
-	for i := range r.absent {
-		a := &r.absent[i]
-		s.Num(a.Rank)
-		s.Num(int(a.State))
-		s.Flags(a.Silent)
-		s.U64(a.Last)
-		s.Num(int(a.Print))
-		if a.State == Suspected {
-			s.Text(a.Err.Error())
-		}
-	}
-	return s.B
 }

@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"github.com/schedgen/schedgen/internal/core/internal/encode"
 	"github.com/schedgen/schedgen/internal/core/internal/moment"
 	"github.com/schedgen/schedgen/internal/core/presence"
 	"github.com/schedgen/schedgen/ir"
@@ -153,6 +152,3 @@ func (m *Messages) accepts(h *wire.Header) bool {
 	}
 	return false
 }
-
-// state is a state under construction.
-type state struct{ encode.Buffer }
