@@ -113,7 +113,7 @@ func TestCopyInPart(t *testing.T) {
 	require.Equal(t, "aBcd", string(c[1]))
 }
 
-// A Form is used again at no cost that grows.
+// BenchmarkCopy times a copy by a Form that has met all types.
 func BenchmarkCopy(b *testing.B) {
 	f, w := NewForm(), newWhole()
 	b.ReportAllocs()

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
 
 	"github.com/schedgen/schedgen/internal/core"
@@ -12,10 +11,10 @@ import (
 // local is the state of one rank: its core and the process that calls the core. It is not modified
 // once it has been interned.
 type local struct {
-	core   *core.Core
+	core   *core.Core `state:"ignored"` // see key
 	rank   int
 	script []*call        `state:"fixed"`
-	out    *outbox        // what the core sends
+	out    *outbox        `state:"ignored"` // what the core sends
 	buf    []byte         // memory of the process for messages: a part for each call that may be open
 	begun  int            // calls entered
 	over   set16          // calls that have returned without error
@@ -29,16 +28,16 @@ type local struct {
 	dead   bool
 
 	// Derived from the fields above.
-	whole      set16 // calls whose message is complete and that are open, or were open when the rank died or failed
-	ready      set16 // open calls that may return
-	canCancel  set16
-	canEnter   bool
-	canFail    bool
-	canClose   bool
-	canAnswer  bool
-	broken     error // the core's error
-	alarms     []core.Alarm
-	unfinished bool // the calls have not ended: the rank has neither closed, died nor failed
+	whole      set16        // calls whose message is complete and that are open, or were open when the rank died or failed
+	ready      set16        `state:"ignored"` // open calls that may return
+	canCancel  set16        `state:"ignored"`
+	canEnter   bool         `state:"ignored"`
+	canFail    bool         `state:"ignored"`
+	canClose   bool         `state:"ignored"`
+	canAnswer  bool         `state:"ignored"`
+	broken     error        `state:"ignored"` // the core's error
+	alarms     []core.Alarm `state:"ignored"`
+	unfinished bool         `state:"ignored"` // the calls have not ended: the rank has neither closed, died nor failed
 }
 
 // set16 is a set of calls, numbered from 0.
@@ -94,35 +93,10 @@ func (l *local) gone() bool { return l.closed || l.dead }
 
 // key appends an encoding that distinguishes l from all other states of its rank.
 func (l *local) key(form *deep.Form, dst []byte) []byte {
-	dst = append(dst, byte(l.rank))
-	if l.closed {
-		return append(dst, 'c', flag(l.quit))
+	if dst = deep.Append(form, dst, l); l.core != nil {
+		dst = deep.Append(form, dst, l.core)
 	}
-	dst = append(dst, byte(l.begun), byte(l.over), byte(l.over>>8), flag(l.dead), byte(l.whole), byte(l.whole>>8))
-	if l.dead {
-		return dst
-	}
-	dst = append(dst, l.taken[:]...)
-	dst = append(dst, l.learnt[:]...)
-	if l.busy != nil {
-		dst = append(dst, byte(l.busy.Origin), byte(l.busy.Seq))
-	}
-	dst = append(dst, flag(l.busy != nil))
-	dst = binary.AppendUvarint(dst, uint64(len(l.failed)))
-	dst = append(dst, l.failed...)
-	dst = append(dst, l.buf...)
-	dst = binary.AppendUvarint(dst, uint64(len(l.puts)))
-	for _, p := range l.puts {
-		dst = binary.BigEndian.AppendUint32(dst, uint32(p))
-	}
-	return deep.Append(form, dst, l.core)
-}
-
-func flag(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
+	return dst
 }
 
 // derive computes the derived fields of l.

@@ -29,7 +29,7 @@ func reach(t *testing.T, o Options) map[string]bool {
 		seen[key] = true
 		var all []byte
 		for _, id := range w.ranks {
-			all = sys.locals[id].tag(sys, all)
+			all = sys.locals[id].key(sys.form, all)
 		}
 		ranks[string(all)] = true
 		will, may := sys.options(w, nil, nil)
@@ -46,14 +46,6 @@ func reach(t *testing.T, o Options) map[string]bool {
 	}
 	walk(sys.initial())
 	return ranks
-}
-
-// tag is like key, for states whose core is gone too.
-func (l *local) tag(sys *system, dst []byte) []byte {
-	if l.core == nil {
-		return append(dst, byte(l.rank), flag(l.closed), byte(l.begun), byte(l.over), byte(l.over>>8))
-	}
-	return l.key(sys.form, dst)
 }
 
 // The reduced search reaches every combined state of the ranks that the full search reaches, and so
@@ -93,7 +85,7 @@ func TestSearchMeetsAllStates(t *testing.T) {
 		w := x.replay(uint32(id))
 		var all []byte
 		for _, id := range w.ranks {
-			all = x.locals[id].tag(x.system, all)
+			all = x.locals[id].key(x.form, all)
 		}
 		ranks[string(all)] = true
 	}

@@ -324,13 +324,16 @@ func (nowhere) Sender(_, origin int) int             { return origin }
 // add interns a state of a rank.
 func (s *system) add(l *local) uint32 {
 	l.derive(s)
+	switch {
+	case l.closed:
+		*l = local{rank: l.rank, script: l.script, closed: true, quit: l.quit}
+	case l.dead:
+		*l = local{rank: l.rank, script: l.script, dead: true, begun: l.begun, over: l.over, whole: l.whole}
+	}
 	s.scratch = l.key(s.form, s.scratch[:0])
 	id, known := s.localIDs[string(s.scratch)]
 	if !known {
 		id = uint32(len(s.locals))
-		if l.gone() {
-			l.core, l.out, l.buf = nil, nil, nil
-		}
 		s.locals = append(s.locals, l)
 		s.localIDs[string(s.scratch)] = id
 	}
