@@ -41,7 +41,9 @@ func (a *assembly) send(from int) {
 		c := contentOf(m.Kind, m.Body, a.size)
 		a.sent++
 		a.depths[c] = a.depth[from] + 1
-		a.way[from*a.size+m.To] = append(a.way[from*a.size+m.To], c)
+		if !a.dead[m.To] {
+			a.way[from*a.size+m.To] = append(a.way[from*a.size+m.To], c)
+		}
 	}
 	a.ballots[from].out = nil
 }
