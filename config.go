@@ -157,8 +157,10 @@ type DelayPolicy uint8
 const (
 	DelayNone  = DelayPolicy(core.DelayNone)  // the root starts at once
 	DelayFixed = DelayPolicy(core.DelayFixed) // the root waits for Config.RootDelay
-	// DelayAdaptive makes the root watch one rank, drawn for each operation. It waits longer after
-	// this rank was late for the multicast, and less after any other operation.
+	// DelayAdaptive makes the root watch one rank, drawn for each operation. It waits until this rank
+	// has entered, but at most for a time, which grows when this rank was late for the multicast, and
+	// shrinks otherwise. If many of these ranks lose short multicasts of bcast/mcast-chain, the root
+	// chooses bcast/mcast-binomial, and all ranks follow it.
 	DelayAdaptive = DelayPolicy(core.DelayAdaptive)
 	// DelayRandomPeer makes the root wait until one rank, drawn for each operation, has entered.
 	DelayRandomPeer = DelayPolicy(core.DelayRandomPeer)

@@ -78,7 +78,7 @@ type faultFlags struct {
 	Skew      duration `placeholder:"TIME" help:"Delay the call of each rank by a random time up to this one."`
 	RootFirst duration `placeholder:"TIME" help:"Delay the calls of all ranks but the root by this time; without a root, of all ranks but rank 0."`
 	OneLate   duration `placeholder:"TIME" help:"Delay the call of one rank other than the root by this time."`
-	RootDelay string   `default:"none" placeholder:"POLICY" help:"What the root waits for before it starts: none, a time, peer (one rank that has called), adaptive (a time that changes from run to run of --runs by whether one rank was late) or barrier (all ranks); default none."`
+	RootDelay string   `default:"none" placeholder:"POLICY" help:"What the root waits for before it starts: none, a time, peer (one rank that has called), adaptive (one rank, but at most a time that changes from run to run of --runs; if it often loses the multicast, bcast/mcast-chain becomes bcast/mcast-binomial) or barrier (all ranks); default none."`
 }
 
 // config returns the configuration of the simulator for a point.
@@ -147,7 +147,25 @@ func (c *simCmd) rootDelay(config *sim.Config, p *point) error {
 		return err
 	}
 	var err error
-	config.Delay, err = c.rootWait()
+	if config.Delay, err = c.rootWait(); err == nil && config.Delay.Adaptive {
+		err = otherwise(config, p.programs)
+	}
+	return err
+}
+
+// otherwise adds the schedule that an adaptive root chooses if many ranks lose its multicasts.
+func otherwise(config *sim.Config, programs sim.Programs) error {
+	spec, ok := programs.(*schedule.Spec)
+	if !ok {
+		return nil
+	}
+	alg, params := spec.Algorithm(), spec.Params()
+	name, lost := alg.Otherwise()
+	if name == "" || params.Chunks != 1 {
+		return nil
+	}
+	other, err := schedule.New(name, params)
+	config.Otherwise, config.Lost = other, lost
 	return err
 }
 

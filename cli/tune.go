@@ -21,6 +21,7 @@ type tuneCmd struct {
 	Netns      bool          `help:"Simulate a host for each rank by a network namespace at a bridge. Linux only; needs root, ip and nsenter."`
 	tuneFlags
 	modelFlags
+	multicastFlags
 	tuneLink
 }
 
@@ -62,8 +63,9 @@ by more than 25 % at some size, or is off by more than 10 % beyond its interval 
 longer messages never take less. Then tune prints which times are off and by how much, and
 makes no modelled rules. Without -p, it leaves the file of --rules unchanged and exits with 1.
 
-Modelled rules are for one rank on each host, without multicast. Measured rules are for the measured
-ranks, which are on one host unless --netns is given. docs/tuning.md describes the measurement and
+Modelled rules are for one rank on each host, without multicast or, with --multicast, with it: a
+multicast costs its sender a put, and reaches all ranks that do not miss it. Measured rules are for
+the measured ranks, which are on one host unless --netns is given. docs/tuning.md describes the measurement and
 its meaning.
 
 Transports:
@@ -75,7 +77,9 @@ Examples:
   schedgen tune --plot tuned.svg --rules tuned.json --budget 20s
   schedgen tune -p 8 --transport shm --budget 10m --rules tuned.json
   schedgen tune --from-model --L 2us --o 1us --g 1us --G 0.8ns \
-    --rules tuned.json`
+    --rules tuned.json
+  schedgen tune --from-model --collective bcast --up-to 64 --multicast \
+    --loss 0.1`
 }
 
 // Run measures, unless the flags give a model, and makes rules.
@@ -145,6 +149,9 @@ func (c *tuneCmd) check() error {
 		return fmt.Errorf("--iterations=%d: must be in 10..%d", c.Iterations, maxBenchIterations)
 	}
 	if err := c.checkModel(c.Ranks != nil, c.Plot != ""); err != nil {
+		return err
+	}
+	if err := c.multicastFlags.check(); err != nil {
 		return err
 	}
 	if c.Ranks == nil {

@@ -5,8 +5,51 @@ import (
 	"fmt"
 
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/schedule/selection"
 	"github.com/schedgen/schedgen/sim"
 )
+
+// multicastFlags describe the multicasts of the modelled network.
+type multicastFlags struct {
+	Multicast bool      `help:"Make the modelled rules for a network with multicast."`
+	Loss      *float64  `placeholder:"X" help:"With --multicast: probability that a rank misses a multicast, from 0 to 1; default 0."`
+	FanoutLag *duration `placeholder:"TIME" help:"With --multicast: additional time of a multicast compared with a put; default 0."`
+	Repair    *duration `placeholder:"TIME" help:"With --multicast: base timeout of repairs; default 20ms."`
+}
+
+// check returns an error for flags that do not fit.
+func (f *multicastFlags) check() error {
+	for _, of := range []struct {
+		name  string
+		given bool
+	}{{"loss", f.Loss != nil}, {"fanout-lag", f.FanoutLag != nil}, {"repair", f.Repair != nil}} {
+		if of.given && !f.Multicast {
+			return fmt.Errorf("--%s: needs --multicast", of.name)
+		}
+	}
+	if f.Loss != nil && !(*f.Loss >= 0 && *f.Loss <= 1) {
+		return fmt.Errorf("--loss=%v: must be in 0..1", *f.Loss)
+	}
+	return nil
+}
+
+// on returns a model with the multicasts of the flags.
+func (f *multicastFlags) on(m sim.Model) sim.Model {
+	if !f.Multicast || m == nil {
+		return m
+	}
+	lossy := selection.Lossy{Model: m, Repair: 20_000_000}
+	if f.Loss != nil {
+		lossy.Loss = *f.Loss
+	}
+	if f.FanoutLag != nil {
+		lossy.Fanout = sim.Time(*f.FanoutLag)
+	}
+	if f.Repair != nil {
+		lossy.Repair = sim.Time(*f.Repair)
+	}
+	return lossy
+}
 
 // modelFlags are the flags that give a model in place of a measurement.
 type modelFlags struct {

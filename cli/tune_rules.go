@@ -81,10 +81,10 @@ func blocksOf(row *ir.Collective) int {
 }
 
 // where returns the case that a grid is about, without ranks and size. The model gives each rank a
-// processor and an interface, and has no multicast.
+// processor and an interface.
 func (t *tuned) where(row *ir.Collective, timed bool) selection.Case {
 	if !timed {
-		return selection.Case{Collective: row.Name, Place: selection.OneEach}
+		return selection.Case{Collective: row.Name, Place: selection.OneEach, Multicast: t.cmd.Multicast}
 	}
 	flags := t.cmd.flagsFor(t.cmd.Ranks.Lo)
 	of, _ := flags.caseOf(row, 0, &t.link, nil) // never fails without a flag for hosts
@@ -146,6 +146,7 @@ func (t *tuned) modelRules(ctx context.Context) (list []selection.Rule, err erro
 	if t.machine != nil {
 		model = onMeasured(t.machine)
 	}
+	model.Likely, model.Low, model.High = t.cmd.on(model.Likely), t.cmd.on(model.Low), t.cmd.on(model.High)
 	if t.link.Transport == overMem || t.link.SharesMemory() && !t.cmd.Netns {
 		return nil, nil
 	}

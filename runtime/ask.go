@@ -66,8 +66,9 @@ func (c *Comm) Answers(a Answering) error {
 }
 
 // Ask asks all ranks a question, which no rank needs to expect (paper 001, section 4), and returns
-// the fold of the answers of all ranks, including this one. The answers come back along the tree of
-// the question, and are folded in an order that depends only on the origin and the number of ranks.
+// the fold of the answers of all ranks, including this one. The question is multicast, and so is the
+// result, if the algorithm that Config.Algorithms or the rules choose for anyreduce says so, and the
+// transport can. The answers come back along the origin's tree, and are folded in an order that depends only on the origin and the number of ranks.
 // All ranks get the result; see Answering.Learn. This rank must have called Answers. Several
 // goroutines and several ranks may ask at a time. All ranks get the questions of one origin in its
 // order; questions of different origins have no order.
@@ -177,8 +178,9 @@ func (c *Comm) sendTasks() {
 	c.drv.tellMoved()
 }
 
-// askOverlay returns the trees of questions, and the name of their algorithm.
-func (c *Comm) askOverlay() (core.Overlay, string, error) {
+// askOverlay returns the trees of questions, whether questions are multicast, and the name of their
+// algorithm.
+func (c *Comm) askOverlay() (core.Overlay, bool, string, error) {
 	asked := c.cfg.Algorithms[schedule.Anyreduce]
 	if asked.Name == "" {
 		of := c.caseOf(schedule.Anyreduce, 0)
@@ -189,6 +191,6 @@ func (c *Comm) askOverlay() (core.Overlay, string, error) {
 		}
 		asked.Name = d.Rule.Algorithm
 	}
-	overlay, _, _, err := c.cfg.overlay(asked, c.size)
-	return overlay, asked.Name, err
+	overlay, multicasts, _, err := c.cfg.overlay(asked, c.size)
+	return overlay, multicasts, asked.Name, err
 }

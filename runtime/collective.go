@@ -248,7 +248,7 @@ func (c *Comm) vacate() {
 // allocates nothing. run uses no defer: over shared memory a defer costs as much as the rest of the
 // call.
 func (c *Comm) run(ctx context.Context, p *plan, mem *core.Buffers) error {
-	if c.quick(ctx, p, mem) {
+	if c.quick(ctx, p, mem, true) {
 		return nil
 	}
 	r := &c.blocking

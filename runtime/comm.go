@@ -165,6 +165,7 @@ func (c *Comm) setUp(spread bool) error {
 	if c.window != nil {
 		c.plans.reaches, c.plans.together = c.window.all.Reaches, !c.window.remote
 	}
+	c.plans.adaptive = c.cfg.Delay == DelayAdaptive && c.caps.Multicast && c.window == nil
 	c.general = c.ground(spread).Case()
 	if c.cfg.Learn != "" {
 		c.learned = c.cfg.source.learner(c)
@@ -183,7 +184,7 @@ func (c *Comm) setUp(spread bool) error {
 	if err != nil {
 		return err
 	}
-	questions, by, err := c.askOverlay()
+	questions, asked, by, err := c.askOverlay()
 	if err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func (c *Comm) setUp(spread bool) error {
 		Repair: core.Time(c.cfg.Repair), Stall: core.Time(c.cfg.Stall), Silence: core.Time(c.cfg.Silence), Retain: c.cfg.Retain,
 		FoldAtOnce: foldAtOnce,
 		Causes:     []error{context.DeadlineExceeded, context.Canceled},
-		Overlay:    overlay, AskOverlay: questions, Spread: multicasts, PublishPrint: fingerprint(agreed), PublishWords: agreed, PublishWindow: c.cfg.PublishWindow, PublishBytes: c.cfg.PublishBytes, MaxMessage: c.cfg.MaxMessage,
+		Overlay:    overlay, AskOverlay: questions, AskSpread: asked, Spread: multicasts, PublishPrint: fingerprint(agreed), PublishWords: agreed, PublishWindow: c.cfg.PublishWindow, PublishBytes: c.cfg.PublishBytes, MaxMessage: c.cfg.MaxMessage,
 		Lost:  func(rank int, err error) { c.drv.lost(c, rank, err) },
 		Trace: c.coreTrace(),
 	}, c.window.net(net))

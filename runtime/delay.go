@@ -14,9 +14,10 @@ const (
 	// DelayFixed: the root waits for Config.RootDelay.
 	DelayFixed = core.DelayFixed
 	// DelayAdaptive: in each operation one rank, drawn by a shared seed, tells the root when it has
-	// entered, and whether the multicast has reached it. The root waits longer if the multicast was
-	// too early for that rank, and less otherwise. A multicast that was lost although that rank had
-	// entered before the root began changes nothing.
+	// entered, and whether the multicast has reached it. The root waits until that rank has entered,
+	// but at most for a time, which grows if the multicast was too early for that rank, and shrinks
+	// otherwise. If many of these ranks lose short multicasts of bcast/mcast-chain, the root chooses
+	// bcast/mcast-binomial, which is faster then; all ranks follow it.
 	DelayAdaptive = core.DelayAdaptive
 	// DelayRandomPeer: the root waits until one rank, drawn by a shared seed for each operation,
 	// has entered the operation.

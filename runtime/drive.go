@@ -65,7 +65,7 @@ func (d *driver) background() {
 	}
 	if d.calls > 0 || d.behind.entered != d.behind.looked {
 		d.behind.looked = d.behind.entered
-		d.lookLater()
+		d.lookAgain()
 		return
 	}
 	d.behind.serving = true
@@ -75,6 +75,19 @@ func (d *driver) background() {
 	d.behind.looked = d.behind.entered
 	if !d.closing {
 		d.lookSoon()
+	}
+}
+
+// lookAgain schedules the next look after one that has found calls. A rank that answers questions
+// looks again soon if none of the calls runs any more, because that may have been the last one.
+func (d *driver) lookAgain() {
+	d.behind.setting.Lock()
+	answers := d.behind.answers
+	d.behind.setting.Unlock()
+	if answers && d.calls == 0 {
+		d.lookSoon()
+	} else {
+		d.lookLater()
 	}
 }
 

@@ -65,22 +65,21 @@ func TestHostilePeers(t *testing.T) {
 		"a slot on the other lane":       {control(wire.FrameSlot, 0, 1, 0), "control frame of kind 1"},
 		"control with bytes":             {control(wire.FrameProbe, 0, 1, 5), "with 5 bytes"},
 		"control on the other lane":      {wire.Header{Kind: wire.FrameProbe, Lane: wire.LaneOps, Seq: 1}, "on the lane of operations"},
-		"a message of nobody":            {control(wire.FramePublish, 9, 0, 1), "origin 9"},
+		"a message of nobody":            {control(wire.FramePublish, 9, 0, 1), "origin 7"},
 		"a message of this rank":         {control(wire.FramePublish, 0, 0, 1), "origin 0"},
 		"a message beyond the window":    {control(wire.FramePublish, 1, 1<<20, 1), "origin 1 sends more than its window"},
 		"a message too long":             {control(wire.FramePublish, 1, 0, 2000), "with 2000 bytes"},
 		"thanks for what was never sent": {control(wire.FrameAck, 0, 4, 0), "acknowledgement of 4 messages"},
-		"thanks to nobody":               {control(wire.FrameAck, 7, 0, 0), "about messages of origin 7"},
+		"thanks to nobody":               {control(wire.FrameAck, 7, 0, 0), "about messages of origin 5"},
 		"an abort that is too long":      {control(wire.FrameAbort, 1, 0, wire.MaxControl+1), "abort of rank 1"},
 		"a request that is too long":     {control(wire.FrameWant, 0, 1, wire.MaxControl+8), "request of 1032 bytes"},
 		"a request cut short":            {control(wire.FrameWant, 0, 1, 7), "request of 7 bytes"},
 		"a question of this rank":        {control(wire.FrameFlush, 0, 1, 0), "question about 1 messages of origin 0"},
 		"a question about too much":      {wire.Header{Kind: wire.FrameFlush, Lane: wire.LaneControl, Arg: 1, Seq: 1 << 20}, "messages of origin 1"},
 		"a request for too much":         {wire.Header{Kind: wire.FrameLost, Lane: wire.LaneControl, Slot: 4}, "request for 4 messages of origin 0 from 0"},
-		"a question of nobody":           {control(wire.FrameAsk, 9, 0, 1), "question 0 of rank 9"},
-		"a question out of order":        {control(wire.FrameAsk, 1, 4, 1), "question 4 of rank 1: question 0 is the next"},
+		"a question of no form":          {control(wire.FramePublish, 3, 0, 1), "message 0 of rank 1 about questions: 1 bytes"},
 		"an answer to nothing":           {control(wire.FrameAnswer, 0, 0, 1), "answer to question 0 of rank 0: it has not been asked"},
-		"a result of nothing":            {control(wire.FrameResult, 1, 0, 1), "result of question 0 of rank 1: it has not been asked"},
+		"an end of nothing":              {control(wire.FrameUnanswered, 1, 0, 1), "end of question 0 of rank 1: it has not been asked"},
 		"a mismatch that is too long":    {control(wire.FrameClash, 0, 1, wire.MaxControl+1), "mismatch 0 about rank 0 in 1025 bytes"},
 		"a mismatch about nothing":       {control(wire.FrameClash, 2, 1, 3), "mismatch 2"},
 		"a mismatch because of nobody":   {wire.Header{Kind: wire.FrameDispute, Lane: wire.LaneControl, Slot: 9}, "about rank 9"},
@@ -119,7 +118,7 @@ func prints(t *testing.T, c *runtime.Comm, peer *mem.Transport) map[wire.FrameKi
 		peer.Wait(-1)
 		peer.Poll(&s)
 	}
-	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameFlush, wire.FrameAck, wire.FrameLost, wire.FrameAsk, wire.FrameAnswer, wire.FrameResult} {
+	for _, k := range []wire.FrameKind{wire.FramePublish, wire.FrameFlush, wire.FrameAck, wire.FrameLost, wire.FrameAnswer, wire.FrameUnanswered} {
 		out[k] = s.print
 	}
 	return out

@@ -88,6 +88,7 @@ type plans struct {
 	reaches    func(rank int) bool // whether flags reach a rank; nil: there are no windows
 	together   bool                // one flag can stand for several ranks
 	opens      func(rank int)      // connects with a rank; nil: the transport needs no such call
+	adaptive   bool                // the root may choose another schedule than that of a plan
 	rows       []ir.Collective     // the table of collectives, by kind
 	recent     []recent            // see last
 	kept       map[planKey]*plan
@@ -177,7 +178,24 @@ func (ps *plans) compile(key planKey) (*plan, error) {
 	}
 	compiled.InPlace = alg.InPlace || terms.InPlace
 	ps.stand(compiled, spec)
+	if err := ps.giveOther(compiled, &alg, key); err != nil {
+		return nil, err
+	}
 	return &plan{Plan: compiled, ordered: spec.RankOrder(), tree: spec.Tree(), key: key, relays: sync.OnceValue(spec.Relays), weight: weigh(&p, h.Chunks)}, nil
+}
+
+// giveOther gives p the schedule that the root may choose for short messages.
+func (ps *plans) giveOther(p *core.Plan, alg *schedule.Algorithm, key planKey) error {
+	name, lost := alg.Otherwise()
+	if !ps.adaptive || name == "" || key.chunks != 1 {
+		return nil
+	}
+	key.algorithm.Name = name
+	other, err := ps.compile(key)
+	if err != nil {
+		return err
+	}
+	return p.Otherwise(other.Plan, lost)
 }
 
 // open connects this rank with the ranks that p puts to (paper 002, section 6), before an operation

@@ -73,6 +73,12 @@ func (p *Prepared) Start(ctx context.Context) error {
 		return err
 	}
 	defer c.vacate()
+	if c.core.Err() == nil && c.quick(ctx, p.plan, &p.mem, false) {
+		r := &p.last
+		r.seq, r.known, r.done, r.guard = c.started, false, nil, nil
+		r.end(nil)
+		return nil
+	}
 	return c.launch(&p.last, ctx, p.plan, &p.mem)
 }
 

@@ -21,14 +21,17 @@ const (
 	quickYields = 8
 )
 
-// quick tries to run a whole operation at once, and reports whether it has.
-func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers) bool {
+// quick tries to run a whole operation at once, and reports whether it has. If waits is false, it looks
+// once for each line.
+func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers, waits bool) bool {
 	p, looks, yields := by.Plan, quickAlone, 0
 	q := c.core.Quick(p, mem.Block)
 	if q == nil || !c.idle() || ctx.Err() != nil {
 		return false
 	}
-	if c.drv.wait.Crowded() {
+	if !waits {
+		looks = 1
+	} else if c.drv.wait.Crowded() {
 		if looks = quickCrowded; p.Chunks == 0 {
 			looks = 1
 		}

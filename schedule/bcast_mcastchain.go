@@ -12,6 +12,9 @@ import "github.com/schedgen/schedgen/ir"
 // root's puts are needed where the multicast is lost, so they are ordered as in bcast/chain
 // (doc.go, Order).
 //
+// If many ranks lose the multicast, the binomial tree of bcast/mcast-binomial is the faster second
+// stage: see [Algorithm.Otherwise].
+//
 // Every rank reports to its predecessor, so the puts of a long message yield to the multicast. A
 // successor gets only the chunks that it lacks by put; see recovery.go.
 func mcastChain() Algorithm {
@@ -24,6 +27,7 @@ func mcastChain() Algorithm {
 		Messages:   "F mcasts, F(P-1) puts",
 		Params:     bcastParams(),
 		recovers:   true,
+		otherwise:  "bcast/mcast-binomial",
 		size: func(n node) size {
 			z := t.size(n)
 			z.peers = peersOfChain(&n)
@@ -36,3 +40,11 @@ func mcastChain() Algorithm {
 		slaves: bcastSlaves,
 	}
 }
+
+// treedFrom is the share of losses from which a binomial tree is the faster second stage. If each rank
+// loses the multicast with probability ε, the longest run of such ranks in a chain is about
+// log P / log 1/ε long, and the message crosses it one rank after the other. A tree has log₂ P levels at
+// most, but its inner ranks put to several others. On modelled machines the two take the same time at
+// losses of 5 % to 25 %, the more the dearer a send is for its sender, and hardly depending on the
+// number of ranks (schedlab papers --figure 000/second-stage).
+const treedFrom = 0.2

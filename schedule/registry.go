@@ -48,12 +48,14 @@ type Algorithm struct {
 	// acked says that the root returns only when every rank has the message. Slaves acknowledge it
 	// to their master, and their recovery follows the acknowledgements.
 	acked    bool
-	recovers bool                // it multicasts, and its programs say how to recover lost multicasts
-	casts    bool                // it multicasts, and its rules alone make up for lost multicasts
-	relays   bool                // ranks pass on blocks that they neither hold nor want, even without hosts
-	tells    bool                // it is a barrier that multicasts: it has one chunk without bytes
-	chunks   func(group int) int // default number of chunks a block; nil: 1
-	degree   int                 // default degree; 0: as for barriers
+	recovers bool // it multicasts, and its programs say how to recover lost multicasts
+	casts    bool // it multicasts, and its rules alone make up for lost multicasts
+	relays   bool // ranks pass on blocks that they neither hold nor want, even without hosts
+	tells    bool // it is a barrier that multicasts: it has one chunk without bytes
+	// otherwise names the algorithm for the same calls if many ranks lose the multicast; "": this one.
+	otherwise string
+	chunks    func(group int) int // default number of chunks a block; nil: 1
+	degree    int                 // default degree; 0: as for barriers
 	// ordered says whether the algorithm folds in the order of the ranks. If it is nil, RankOrder
 	// says so.
 	ordered func(group, degree int) bool
@@ -241,6 +243,11 @@ func (a *Algorithm) Multicasts() bool { return a.recovers || a.casts || a.tells 
 
 // Acknowledged reports whether the root returns only when every rank has the message.
 func (a *Algorithm) Acknowledged() bool { return a.acked }
+
+// Otherwise returns the algorithm that takes less time if multicasts of short messages miss more than a
+// share of the ranks, or "" (paper 000, section 5). The two differ only in how they bring a message to
+// ranks that have lost the multicast.
+func (a *Algorithm) Otherwise() (name string, lost float64) { return a.otherwise, treedFrom }
 
 // Uncut reports whether every block is one chunk, whatever its length.
 func (a *Algorithm) Uncut() bool { return a.fixed("chunks") }

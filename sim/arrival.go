@@ -56,8 +56,8 @@ type Delay struct {
 	// Peer makes the root wait for a message of one byte from a rank drawn from the seed. That rank
 	// sends it as soon as it has called.
 	Peer bool
-	// Adaptive makes the root wait for a time that changes from run to run of a Sim, as the
-	// runtime's adaptive policy does. A rank drawn from the seed tells the root when it has called,
-	// and whether a multicast has reached it. The first run has no delay.
+	// Adaptive makes the root wait for such a message, but at most for a time that changes from run
+	// to run of a Sim, as under the runtime's adaptive policy. The drawn rank also tells the root
+	// whether a multicast has reached it. The first run has no delay.
 	Adaptive bool
 }

@@ -168,7 +168,8 @@ func TestPeer(t *testing.T) {
 }
 
 // TestAdaptiveDelay checks that the adaptive delay grows until few ranks are late, that it shrinks
-// when none is late any more, and that multicasts lost by chance do not change it.
+// when none is late any more, and that multicasts lost by chance cost no more than the wait for the
+// word of a rank that has called.
 func TestAdaptiveDelay(t *testing.T) {
 	spec := spec(t, "bcast/mcast-chain", schedule.Params{Ranks: 9})
 	const runs = 400
@@ -196,7 +197,7 @@ func TestAdaptiveDelay(t *testing.T) {
 
 	_, without := lost(sim.Config{Loss: 0.7})
 	_, with := lost(sim.Config{Loss: 0.7, Delay: sim.Delay{Adaptive: true}})
-	require.Equal(t, without, with)
+	require.Less(t, with, without+5500, "the word of a rank that has called takes one hop")
 }
 
 // TestLossIsAsLikelyAsItSays checks that multicasts are lost with the given probability.

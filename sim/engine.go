@@ -32,7 +32,7 @@ type engine struct {
 	net    *fabric // nil: costs has everything
 	gate   gate
 
-	adapted Time   // what the root waits for under Delay.Adaptive
+	adapted Time   // how long the root waits at most under Delay.Adaptive
 	full    Time   // until when the switch is busy with what has come to it
 	local   *local // nil: ranks only send and receive
 }
@@ -144,13 +144,14 @@ func (e *engine) simulate(seed uint64, enters []Time) error {
 		e.ranks[r], e.calls[r] = rank{cpu: enters[r], wake: never}, call{returns: Never}
 	}
 	if e.row.Rooted {
-		e.ranks[e.h.Root].cpu += e.c.Delay.Fixed + e.adapted
+		e.ranks[e.h.Root].cpu += e.c.Delay.Fixed
 	}
 	for r := range e.ranks {
 		if err := e.begin(r); err != nil {
 			return err
 		}
 	}
+	e.wait()
 	for e.queue.Len() > 0 {
 		x := e.queue.Pop()
 		if x.At > maxSum || e.seq >= maxSeq {
@@ -185,6 +186,8 @@ func (e *engine) step(k key, kind eventKind, r int, x event) error {
 	case expires:
 		e.expire(k, r, x)
 		return nil
+	case opens:
+		return e.timeout(k, r)
 	}
 	if e.ranks[r].wake != k {
 		return nil // an earlier event has come in between
@@ -198,6 +201,9 @@ func (e *engine) step(k key, kind eventKind, r int, x event) error {
 func (e *engine) arrive(k key, r int, x event) error {
 	own := &e.ranks[r]
 	e.counts.Events++
+	if x.slot == 0 {
+		e.gate.came = k.at
+	}
 	if own.inbox.first == 0 && own.rules.first == 0 && max(own.cpu, own.in) <= k.at && !e.castLeft(r) {
 		if err := e.receive(r, k.at, entry{seq: k.seq, what: x.slot, from: x.from}); err != nil {
 			return err

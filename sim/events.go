@@ -33,6 +33,7 @@ const (
 	crosses                   // the first byte of a message for the rank is at a node on its way
 	branches                  // the first byte of a multicast is at the node
 	expires                   // a repair of the rank is due
+	opens                     // the root has waited for long enough
 )
 
 // The tie of an item is its number, then the rank or node, so that ranks begin to receive one

@@ -61,7 +61,12 @@ type Config struct {
 	Repair  Time     // the base timeout of repairs; 0: no repairs
 	Delay   Delay    // what the root waits for before it begins, if there is a root
 	Before  Programs // a barrier that all ranks call before the operation
-	Path    bool     // find the critical path; takes about 40 bytes for each send and receive
+	// Otherwise is another schedule for the same call. Under Delay.Adaptive the root chooses it for a
+	// run if multicasts have missed more than the share Lost of the drawn ranks, as a moving average
+	// over about 16 runs of a Sim. So does the runtime's adaptive policy. nil: there is none.
+	Otherwise Programs
+	Lost      float64
+	Path      bool // find the critical path; takes about 40 bytes for each send and receive
 }
 
 // Counts counts what happened in a run.
@@ -103,6 +108,8 @@ func Run(p Programs, c Config) (*Result, error) {
 // a time may use it.
 type Sim struct {
 	e      *engine
+	other  *engine // of Config.Otherwise; nil: there is none
+	missed float64 // the share of drawn ranks that multicasts have missed
 	before *Sim
 	name   string
 }
@@ -127,12 +134,19 @@ func New(p Programs, c Config) (*Sim, error) {
 		return nil, fmt.Errorf("simulate %s: %w", s.name, err)
 	}
 	s.e = e
+	if c.Otherwise != nil {
+		if s.other, err = newEngine(c.Otherwise, &c); err == nil && (s.other.h.Ranks != h.Ranks || s.other.h.Root != h.Root || s.other.row.Name != e.row.Name) {
+			err = fmt.Errorf("%d ranks, root %d, and otherwise %s of %d ranks, root %d", h.Ranks, h.Root, s.other.h.Name(), s.other.h.Ranks, s.other.h.Root)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("simulate %s: %w", s.name, err)
+		}
+	}
 	return s, nil
 }
 
 // Run runs the operation with a seed. Its result depends on the runs before only if Delay.Adaptive is
-// set. It fails as [Run] does, or if the barrier before the
-// operation never ends.
+// set. It fails as [Run] does, or if the barrier before the operation never ends.
 func (s *Sim) Run(seed uint64) (*Result, error) {
 	enters := make([]Time, len(s.e.ranks))
 	s.e.c.Arrival.times(enters, s.e.h.Root, seed)
@@ -146,14 +160,22 @@ func (s *Sim) Run(seed uint64) (*Result, error) {
 		}
 		enters = r.Returns
 	}
-	if err := s.e.simulate(seed, enters); err != nil {
-		return nil, fmt.Errorf("simulate %s: %w", s.name, err)
+	e := s.e
+	if s.other != nil && s.missed > e.c.Lost {
+		s.other.adapted = e.adapted
+		e = s.other
 	}
-	if g := &s.e.gate; s.e.c.Delay.Adaptive && g.drawn >= 0 {
-		began := enters[s.e.h.Root] + s.e.c.Delay.Fixed + s.e.adapted
-		s.e.adapted = adapt.Next(s.e.adapted, !g.heard, enters[g.drawn] <= began)
+	if err := e.simulate(seed, enters); err != nil {
+		return nil, fmt.Errorf("simulate %s: %w", e.h.Name(), err)
 	}
-	return s.e.result(), nil
+	if g := &e.gate; e.c.Delay.Adaptive && g.drawn >= 0 {
+		const over = 16
+		s.e.adapted = adapt.Next(e.adapted, !g.heard, g.came >= 0 && g.came <= g.began, g.came > g.calls)
+		if s.missed -= s.missed / over; !g.heard {
+			s.missed += 1. / over
+		}
+	}
+	return e.result(), nil
 }
 
 // check returns an error for what cannot be simulated.

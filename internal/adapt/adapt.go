@@ -1,5 +1,6 @@
-// Package adapt has the rule of the adaptive delay: how long the root of a multicast waits, so that
-// few ranks are not listening yet. The runtime and the simulator share it.
+// Package adapt has the rule of the adaptive delay: how long the root of a multicast waits at most for
+// the rank that is drawn to report, so that few ranks are not listening yet. The runtime and the
+// simulator share it.
 package adapt
 
 // The delay after the first miss, and the longest delay, in nanoseconds.
@@ -9,12 +10,19 @@ const (
 )
 
 // Next returns the delay of the next operation. missed says that the multicast has not reached the
-// rank drawn to report. met says that this rank had entered before the root began: then the
-// multicast was lost by chance, and no delay saves it. The delay grows by half after a miss and
-// shrinks by a sixteenth otherwise. So it settles where about one in seven operations misses.
-func Next[T ~int64](delay T, missed, met bool) T {
-	if missed && !met {
-		return min(max(delay+delay/2, Start), Max)
+// drawn rank. met says that this rank had entered before the root began: then the multicast was lost
+// by chance, and no delay saves it. waited says that the root began when it heard that.
+//
+// The delay grows by half after a miss and shrinks by a sixteenth otherwise, but only by a
+// sixty-fourth if the root has waited until the rank entered. So the root waits for nearly all drawn
+// ranks if it is usually the first to enter, and no longer waits, after a while, if all enter
+// together.
+func Next[T ~int64](delay T, missed, met, waited bool) T {
+	switch {
+	case met && waited:
+		return delay - delay/64
+	case met, !missed:
+		return delay - delay/16
 	}
-	return delay - delay/16
+	return min(max(delay+delay/2, Start), Max)
 }

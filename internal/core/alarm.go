@@ -42,7 +42,7 @@ const (
 	AlarmProbe                    // the neighbour is asked which operation it runs
 	AlarmSuspect                  // a rank that cannot be reached is given up; Index: the rank
 	AlarmDispute                  // no rank has told both calls of a mismatch in time
-	AlarmAck                      // rootless messages that have come are acknowledged; Index: their origin times the number of ranks
+	AlarmAck                      // rootless messages that have come are acknowledged; Index: their origin times the number of ranks; the origins of messages about questions follow
 	AlarmLack                     // rootless messages that exist and have not come are asked for; Index: likewise
 	AlarmLate                     // an acknowledgement of rootless messages is overdue; Index: likewise, plus the rank that owes it
 
@@ -78,9 +78,11 @@ func (c *Core) timers(visit func(a Alarm, began *Time, span Time)) {
 		c.watch.Timers(other)
 	}
 	if c.fate.err == nil {
-		c.messages.Timers(func(k publish.Timer, origin, rank int, due *Time) {
-			visit(Alarm{AlarmAck + AlarmKind(k), 0, origin*c.env.Size + rank}, due, 0)
-		})
+		for i, m := range [...]*publish.Messages{c.messages, c.surveys.messages} {
+			m.Timers(func(k publish.Timer, origin, rank int, due *Time) {
+				visit(Alarm{AlarmAck + AlarmKind(k), 0, (i*c.env.Size+origin)*c.env.Size + rank}, due, 0)
+			})
+		}
 		if c.fate.disputes() {
 			visit(Alarm{AlarmDispute, 0, 0}, c.fate.dispute.Until(), 0)
 		}

@@ -68,8 +68,8 @@ func (c *Core) tellsAll(h *wire.Header) bool {
 func (c *Core) control(h *wire.Header) ([]byte, wire.Verdict) {
 	switch h.Kind {
 	case wire.FramePublish:
-		return c.messages.Body(h)
-	case wire.FrameAsk, wire.FrameAnswer, wire.FrameResult:
+		return c.messagesOf(h).Body(h)
+	case wire.FrameAnswer, wire.FrameUnanswered:
 		return c.surveys.buffer(h)
 	case wire.FrameAbort:
 		if _, ok := c.env.reasonIn(h); !ok {
@@ -112,9 +112,10 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	switch h.Kind {
 	case wire.FramePublish, wire.FrameFlush, wire.FrameAck, wire.FrameLost, wire.FrameListen:
 		if c.fate.err == nil { // after a failure this rank may have told others which messages it has
-			c.messages.Arrived(h)
+			c.messagesOf(h).Arrived(h)
+			c.surveys.read()
 		}
-	case wire.FrameAsk, wire.FrameAnswer, wire.FrameResult:
+	case wire.FrameAnswer, wire.FrameUnanswered:
 		if c.fate.err == nil { // likewise, whose answers it has
 			c.surveys.arrived(h)
 		}
@@ -176,7 +177,8 @@ func (c *Core) Fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 
 func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict {
 	if h.Kind == wire.FramePublish {
-		if h.Epoch == c.env.Epoch && c.fate.err == nil && c.messages.Fragment(h, offset, payload) {
+		if h.Epoch == c.env.Epoch && c.fate.err == nil && c.messagesOf(h).Fragment(h, offset, payload) {
+			c.surveys.read()
 			return wire.Accept
 		}
 		c.ops.totals.Stale++
@@ -200,7 +202,7 @@ func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 		return wire.Accept
 	case h.Seq > c.ops.seq:
 		return wire.Hold
-	case o == nil || h.Print != o.print || !c.ops.datagram(o, h, offset, payload):
+	case o == nil || h.Print != o.print && (h.Kind != wire.FrameSlot || !c.ops.follows(o, h)) || !c.ops.datagram(o, h, offset, payload):
 	default:
 		return wire.Accept
 	}
@@ -241,6 +243,9 @@ func (c *Core) leave(rank int, last uint64, fingerprint uint32) {
 	}
 	if c.fate.err == nil {
 		c.messages.Left(rank)
+	}
+	if c.fate.err == nil {
+		c.surveys.messages.Left(rank)
 	}
 	if c.fate.err == nil {
 		c.surveys.left(rank)

@@ -43,6 +43,7 @@ func New(cfg Config, net Net) *Core {
 	c.ops.peers, c.ops.loss = flow.NewPeers(flowConfig(&c.env.Config)), loss.New(lossConfig(&c.env.Config))
 	c.link()
 	c.messages = publish.New(publishConfig(&c.env.Config), (*publisher)(c), &c.members)
+	c.surveys.messages = publish.New(surveyConfig(&c.env.Config), (*publisher)(c), &c.members)
 	c.surveys.init()
 	return c
 }
@@ -82,7 +83,7 @@ func (c *Core) Inside() bool { return c.ops.complete < c.ops.seq }
 // question, watches another rank, waits for an agreement, repeats signals, or has refused a call
 // that others wait for.
 func (c *Core) Waits() bool {
-	return c.Inside() || c.surveys.waiting > 0 || c.watch.Active() || c.agreeing() || c.ops.loss.Repeating() || c.messages.Timed() || c.ops.failsBy()
+	return c.Inside() || c.surveys.waiting > 0 || c.watch.Active() || c.agreeing() || c.ops.loss.Repeating() || c.messages.Timed() || c.surveys.messages.Timed() || c.ops.failsBy()
 }
 
 // Ready reports whether operation seq is open and complete. It is false while the core investigates
@@ -159,12 +160,13 @@ func (c *Core) Goodbye(healthy bool) {
 		to = append(append(to, c.ops.askers...), c.watch.Askers()...)
 		to = slices.AppendSeq(to, maps.Keys(c.fate.told))
 		to = c.messages.Parting(to)
-		to = append(to, c.surveys.neighbours()...)
+		to = c.surveys.messages.Parting(to)
 		slices.Sort(to)
 		to = slices.Compact(to)
 	}
 	if healthy {
 		c.messages.Farewells()
+		c.surveys.messages.Farewells()
 	}
 	for _, rank := range to {
 		c.goodbye(rank, healthy)
@@ -202,6 +204,7 @@ func (c *Core) Tick(now Time) {
 			c.watch.Want()
 		}
 		c.messages.Tick(now)
+		c.surveys.messages.Tick(now)
 	}
 	if c.surveys.waiting > 0 && c.fate.err == nil {
 		c.watch.Want() // a question of any rank ends at all ranks if one of them falls silent
@@ -220,7 +223,7 @@ func (c *Core) mayHaveLeft(rank int) bool {
 		return false
 	case c.fate.err != nil:
 		return true // frames of that rank may have arrived too late
-	case !c.agreeing() && !c.messages.MayLeave(rank):
+	case !c.agreeing() && !c.messages.MayLeave(rank) && !c.surveys.messages.MayLeave(rank):
 		return false
 	}
 	_, how := c.ops.awaits(rank)

@@ -40,6 +40,7 @@ type Config struct {
 	Overlay       Overlay // trees of rootless messages
 	Spread        bool    // rootless messages are multicast; binomial trees bring acknowledgements
 	AskOverlay    Overlay // trees of questions; nil: Overlay
+	AskSpread     bool    // questions and their results are multicast; binomial trees bring the answers
 	PublishPrint  uint32  // fingerprint of the agreed parameters of rootless messages
 	PublishWords  string  // the same in words, for a mismatch
 	PublishWindow int     // rootless messages of one origin that may be under way at once

@@ -18,9 +18,10 @@ const (
 	// DelayFixed: the root waits for a fixed time.
 	DelayFixed
 	// DelayAdaptive: in each operation one rank, drawn by a shared seed, tells the root when it has
-	// entered, and whether the multicast has reached it. The root waits longer if the multicast was
-	// too early for that rank, and less otherwise. A multicast that was lost although that rank had
-	// entered before the root began changes nothing: no delay saves it.
+	// entered, and whether the multicast has reached it. The root waits until that rank has entered,
+	// but at most for a time, which grows if the multicast was too early for that rank, and shrinks
+	// otherwise. If many multicasts miss the drawn ranks, the root chooses the second stage that is
+	// faster then; see Plan.Otherwise.
 	DelayAdaptive
 	// DelayRandomPeer: the root waits until one rank, drawn by a shared seed, has entered the
 	// operation.
@@ -72,6 +73,7 @@ type gate struct {
 	closed bool
 	peer   int  // DelayRandomPeer: the rank that must enter; else -1
 	met    bool // DelayAdaptive: the drawn rank had entered when the root began
+	closes Time // DelayAdaptive: wait, or 0 if the drawn rank had entered before the root
 	wait   Time // other policies: the delay from the next tick on
 	until  Time // when to start; 0: not set yet
 	behind bool // an earlier barrier has not ended: see package lines

@@ -55,10 +55,19 @@ func (p *publisher) Severed(rank int, why string) {
 	p.fate.broken("publish", 0, &RankError{Rank: rank, Err: fmt.Errorf("%w: it has closed its communicator, and %s", ErrPeerLeft, why)})
 }
 
+// messagesOf returns the messages that a frame is about: those of the process, or those about
+// questions.
+func (c *Core) messagesOf(h *wire.Header) *publish.Messages {
+	if int(h.Arg) >= c.env.Size {
+		return c.surveys.messages
+	}
+	return c.messages
+}
+
 // HasRoom reports whether another rootless message may be published. If not, the caller waits for
 // other ranks, so the core watches them.
 func (c *Core) HasRoom() bool {
-	room := c.fate.err == nil && c.messages.HasRoom()
+	room := c.fate.err == nil && c.messages.HasRoom(0)
 	if !room {
 		c.watch.Want()
 	}

@@ -33,6 +33,7 @@ const (
 type op struct {
 	seq     uint64
 	state   opState
+	changed bool // it runs under the other schedule: see stage.go
 	quick   bool `state:"ignored"` // it took the quick path, as did all operations since its place was prepared
 	root    int
 	print   uint32          // fingerprint; see operations.next
@@ -62,7 +63,7 @@ type op struct {
 // rank both holds and wants to their places in Out.
 func (o *op) begin(seq uint64, fingerprint uint32, p *Plan, mem Buffers) {
 	o.seq, o.root, o.plan, o.print = seq, p.header.Root, p, fingerprint
-	o.state, o.quick = opActive, false
+	o.state, o.quick, o.changed = opActive, false, false
 	o.n, o.key, o.chunks, o.turn, o.gone = mem.Block, mem.key(), p.Chunks, 0, false
 	o.unit, o.shared = 0, false
 	if c := mem.Counts; c != nil {

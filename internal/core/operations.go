@@ -45,7 +45,8 @@ type operations struct {
 	history   mismatch.History `state:"ignored"`
 	spare     [][]byte         `state:"scratch"` // memory for partial results
 	folding   bool             `state:"ignored"` // there may be long folds to do
-	delay     Time             // the current delay of DelayAdaptive
+	delay     Time             // the greatest delay of DelayAdaptive now
+	missed    int              // the share of drawn ranks that multicasts have missed: see stage.go
 	totals    Totals           `state:"ignored"`
 }
 
@@ -101,6 +102,7 @@ func (ops *operations) begin(p *Plan, mem Buffers) {
 	ops.loss.Begin(o.seq)
 	ops.openFlow(o)
 	ops.openLosses(o)
+	ops.chooseStage(o)
 	if a, parted := ops.members.Parted(ops.seq, ops.print); parted {
 		ops.disagree(ops.seq, a.Rank, a.Print)
 	} else {
@@ -222,7 +224,7 @@ func (ops *operations) next(p *Plan, n int) uint32 { return mismatch.Following(o
 // agrees fails the core, and returns false, if the sender of a frame runs another operation under
 // the same number, or has run another operation before.
 func (ops *operations) agrees(o *op, h *wire.Header) bool {
-	if h.Print == o.print {
+	if h.Print == o.print || ops.follows(o, h) {
 		return true
 	}
 	ops.disagree(o.seq, h.From, h.Print)
@@ -232,7 +234,7 @@ func (ops *operations) agrees(o *op, h *wire.Header) bool {
 // agreed fails the core, and returns false, if the sender of a frame has run something else under
 // the number of an operation that has begun here, as far back as this rank remembers.
 func (ops *operations) agreed(h *wire.Header) bool {
-	if mine, ok := ops.history.Past(h.Seq); ok && mine != h.Print {
+	if mine, ok := ops.history.Past(h.Seq); ok && !sameCall(mine, h.Print) {
 		ops.disagree(h.Seq, h.From, h.Print)
 		return false
 	}

@@ -150,8 +150,7 @@ func (ops *operations) clearCalls(o *op) {
 		switch {
 		case c.seq != o.seq:
 			kept = append(kept, c)
-		case c.print != o.print:
-			ops.disagree(o.seq, c.from, c.print)
+		case !ops.agrees(o, &wire.Header{Kind: wire.FrameCall, Seq: c.seq, Print: c.print, From: c.from}):
 		default:
 			ops.control(c.from, wire.FrameEntered, c.seq, c.print, 0)
 		}

@@ -34,6 +34,8 @@ type Plan struct {
 	lines      lines.Layout        // where signals and chunks lie in windows
 	steps      [lines.Turns][]Step // the steps of the quick path, by turn; nil: there is none
 	printed    printed
+	other      *Plan // another schedule, which the root may choose instead; nil: there is none
+	lost       int   // the share of losses, in parts of missedAll, above which the root does so
 	places     places
 	counted    bool  // blocks have lengths of their own: see counts.go
 	shared     bool  // every rank knows all lengths
@@ -82,7 +84,7 @@ func (p *Plan) Marked(note string) *Plan {
 // length. A line of a window has the length that its reader expects.
 func (p *Plan) Counted(shared bool) *Plan {
 	q := p.Marked("counts")
-	q.note, q.counted, q.shared, q.lines, q.steps = p.note, true, shared, lines.Layout{}, [lines.Turns][]Step{}
+	q.note, q.counted, q.shared, q.lines, q.steps, q.other = p.note, true, shared, lines.Layout{}, [lines.Turns][]Step{}, nil
 	return q
 }
 

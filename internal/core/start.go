@@ -29,7 +29,9 @@ func (ops *operations) closeGate(o *op) {
 	case DelayFixed:
 		o.gate.wait = ops.RootDelay
 	case DelayAdaptive:
-		o.gate.wait, o.gate.met = ops.delay, ops.joined.has(o.seq)
+		if o.gate.met = ops.joined.has(o.seq); !o.gate.met {
+			o.gate.wait, o.gate.closes = ops.delay, ops.delay
+		}
 	}
 	o.gate.closed = o.gate.closed || o.gate.wait > 0
 }
@@ -40,15 +42,15 @@ func (ops *operations) start(o *op) {
 	ops.set(o, ir.Enter)
 }
 
-// peerJoined notes that the drawn peer has entered, and opens the gate of DelayRandomPeer.
+// peerJoined notes that the drawn peer has entered, and opens the gate.
 func (ops *operations) peerJoined(h *wire.Header) {
 	ops.joined.add(h.Seq)
 	o := ops.open(h.Seq)
 	if o == nil || !o.gate.closed || !ops.agrees(o, h) {
 		return
 	}
-	o.gate.met = true
-	if o.gate.peer == h.From {
+	if h.From == ops.drawn(o) {
+		o.gate.met = true
 		ops.start(o)
 	}
 }
@@ -74,9 +76,17 @@ func (ops *operations) report(o *op) {
 
 // peerLate takes the report of the drawn peer.
 func (ops *operations) peerLate(h *wire.Header) {
-	if h.Print != 0 {
-		o := ops.lookup(h.Seq)
-		ops.delay = adapt.Next(ops.delay, h.Arg != 0, o != nil && o.gate.met)
+	if h.Print == 0 {
+		return
+	}
+	var g gate
+	if o := ops.lookup(h.Seq); o != nil {
+		g = o.gate
+	}
+	ops.delay = adapt.Next(ops.delay, h.Arg != 0, g.met, g.closes > 0)
+	ops.missed -= ops.missed / missedOver
+	if h.Arg != 0 {
+		ops.missed += missedAll / missedOver
 	}
 }
 

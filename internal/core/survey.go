@@ -1,6 +1,8 @@
 package core
 
 import (
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,20 +10,26 @@ import (
 
 	"github.com/schedgen/schedgen/internal/core/agree"
 	"github.com/schedgen/schedgen/internal/core/presence"
+	"github.com/schedgen/schedgen/internal/core/publish"
 	"github.com/schedgen/schedgen/internal/survey"
 	"github.com/schedgen/schedgen/internal/words"
+	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
 // surveys holds the questions that any rank asks at any time (paper 001, §4), and their answers;
-// see package survey. A question goes down the tree of its origin in the overlay of questions.
-// Every rank answers it. The folded answers come back up the tree, and the result goes down it.
-// Frames between two ranks keep their order, so all ranks get the questions of an origin in its
-// order.
+// see package survey. A question and its result are rootless messages of the rank that asks, its
+// origin, in a stream beside those of the process: see package publish. They are multicast if the
+// transport can and the algorithm of questions says so, and otherwise go down the tree of the origin
+// in the overlay of questions. All ranks get the questions and results of an origin in its order.
 //
-// An origin has a bounded number of questions open, so every rank can take each question that
-// comes. An answer acknowledges its question, because it comes from the whole sub-tree. So there
-// are no credits.
+// Every rank answers. The folded answers come back up the tree. An answer comes from a whole
+// sub-tree, so it also acknowledges the messages that the ranks of the sub-tree have (paper 002,
+// section 3). An origin has a bounded number of questions open, and asks only when there will be
+// room for the results, so every rank can take each message that comes.
+//
+// A multicast may be lost, so an answer may come before the question. It then waits for the
+// question, which the rank asks for.
 //
 // The process answers by tasks, one after the other. A task may take any time, because the question
 // has been passed on before. Results that the process wants to learn are tasks, too. The process
@@ -30,15 +38,18 @@ import (
 //
 // A question that a rank cannot answer has a refusal in the place of its result, which names the
 // rank. The core does not fail by a refusal, not even if a rank has left: all ranks know that its
-// answer is missing. If a rank is lost, the core fails, and the ranks agree on whose answers are
-// in.
+// answer is missing. A rank whose parent has left does not wait for the result, which may not come,
+// and tells the ranks below. If a rank is lost, the core fails, and the ranks agree on whose answers
+// are in.
 type surveys struct {
 	*env
 	fate    *failure
 	members *presence.Roster
 
+	messages *publish.Messages // questions and results
+
 	askers   []*asker // by origin; made when first heard of
-	incoming [][]byte `state:"ignored"` // by sender: the body of the frame that has come in part
+	incoming [][]byte `state:"ignored"` // by sender: the body of the answer that has come in part
 	tasks    []task   // the oldest first
 	done     []result // results of this rank's questions that the process has not taken
 	fold     *Fold    // fold of the process's answers; nil: it does not answer
@@ -53,17 +64,18 @@ type surveys struct {
 type asker struct {
 	tree *survey.Tree // nil before the first question
 	next uint64       // the question expected next
-	open []*inquiry   // questions without a result, ascending
+	open []*inquiry   // questions without a result, ascending, and those from next on that only answers are known of
 }
 
 // inquiry is an open question.
 type inquiry struct {
 	seq   uint64
-	body  []byte // as it is sent: the operation and the question
+	body  []byte // the operation and the question; nil: the question has not come
 	state *survey.Survey
 	bytes int // length of the question and, at its origin, of the origin's answer
 
-	unwanted bool // at its origin: the process no longer waits for the result
+	unwanted bool           // at its origin: the process no longer waits for the result
+	ended    *survey.Answer // why there is no result, known before the question has come
 }
 
 // task is a task for the process.
@@ -94,10 +106,28 @@ func askedBy(body []byte) (words string, question []byte) {
 	return string(body[1:n]), body[n:]
 }
 
+// The kinds of messages about questions: the first byte.
+const (
+	saysQuestion = iota // then the length (u8) and text of the operation, and the question
+	saysResult          // then the number of the question (u64) and a survey.Answer
+	messageHead  = 1 + 8
+)
+
+// Windows of messages about questions. Answers acknowledge everything up to their question. So of an
+// origin with a number of questions open, at most the results of as many, and the open questions, are
+// not acknowledged; see publish.Messages.HasRoom for the third.
+func surveyConfig(cfg *Config) publish.Config {
+	c := publishConfig(cfg)
+	c.Multicast, c.Overlay, c.Offset, c.AtOnce = cfg.AskSpread, cfg.AskOverlay, cfg.Size, true
+	c.Window *= 3
+	c.MaxMessage = messageHead + max(1+maxWords+cfg.MaxMessage, survey.MaxLen(cfg.Size, cfg.MaxMessage))
+	return c
+}
+
 func (sv *surveys) init() {
 	sv.askers = make([]*asker, sv.Size)
 	sv.incoming = make([][]byte, sv.Size)
-	sv.asker(sv.Rank).tree = survey.Place(sv.AskOverlay, sv.Size, sv.Rank, sv.Rank, sv.Rank)
+	sv.asker(sv.Rank)
 }
 
 func (sv *surveys) asker(origin int) *asker {
@@ -105,6 +135,25 @@ func (sv *surveys) asker(origin int) *asker {
 		sv.askers[origin] = &asker{}
 	}
 	return sv.askers[origin]
+}
+
+// place returns the state of an origin's questions with this rank's place in the tree.
+func (sv *surveys) place(origin int) *asker {
+	a := sv.asker(origin)
+	if a.tree == nil {
+		a.tree = survey.Place(sv.AskOverlay, sv.Size, sv.Rank, origin, sv.AskOverlay.Sender(sv.Rank, origin))
+	}
+	return a
+}
+
+// inquiry returns question seq of an origin, which has no result yet.
+func (sv *surveys) inquiry(origin int, seq uint64) *inquiry {
+	a := sv.place(origin)
+	at, known := slices.BinarySearchFunc(a.open, seq, func(q *inquiry, seq uint64) int { return cmp.Compare(q.seq, seq) })
+	if !known {
+		a.open = slices.Insert(a.open, at, &inquiry{seq: seq, state: survey.New(a.tree, sv.join)})
+	}
+	return a.open[at]
 }
 
 // find returns an open question, or nil.
@@ -123,42 +172,94 @@ func (sv *surveys) hasRoom() bool {
 	for _, q := range open {
 		bytes += q.bytes
 	}
-	return len(open) == 0 || len(open) < sv.PublishWindow && bytes < sv.PublishBytes
+	return (len(open) == 0 || len(open) < sv.PublishWindow && bytes < sv.PublishBytes) && sv.messages.HasRoom(len(open)+1)
 }
 
 // ask asks a question, for which there must be room.
 func (sv *surveys) ask(question []byte) (seq uint64) {
 	by := foldWords(sv.fold)
-	body := append(append(append(make([]byte, 0, 1+len(by)+len(question)), byte(len(by))), by...), question...)
+	msg := append(append(append(make([]byte, 0, 2+len(by)+len(question)), saysQuestion, byte(len(by))), by...), question...)
 	sv.asked++
-	return sv.open(sv.Rank, body)
+	sv.messages.Publish(msg)
+	return sv.open(sv.Rank, msg[1:])
 }
 
-// open opens the next question of an origin.
+// open opens the next question of an origin, which has come.
 func (sv *surveys) open(origin int, body []byte) (seq uint64) {
-	a := sv.asker(origin)
-	q := &inquiry{seq: a.next, body: body, bytes: len(body)}
+	a := sv.place(origin)
+	q := sv.inquiry(origin, a.next)
+	q.body, q.bytes = body, len(body)
 	a.next++
-	var kernel survey.Fold
-	if sv.fold != nil {
-		kernel = sv.join
-	}
-	q.state = survey.New(a.tree, kernel)
-	a.open = append(a.open, q)
 	sv.waiting++
-	for _, to := range a.tree.To {
-		if sv.members.Gone(to) {
-			q.state.Lose(a.tree.Child(to))
-		} else {
-			sv.send(to, wire.FrameAsk, origin, q.seq, body)
+	for i, child := range a.tree.Children {
+		if sv.members.Gone(child) && !q.state.Heard(i) {
+			q.state.Lose(i)
 		}
 	}
-	if sv.fold == nil {
+	switch {
+	case q.ended != nil:
+		sv.refuse(origin, q, *q.ended)
+	case sv.members.Gone(a.tree.Parent):
+		sv.orphaned(origin, q)
+	case sv.fold == nil:
 		sv.own(origin, q, survey.Answer{Refusal: &survey.Refusal{Rank: sv.Rank, Cause: survey.NoHandler, Missing: []int{sv.Rank}}})
-	} else {
+	default:
 		sv.tasks = append(sv.tasks, task{origin: origin, seq: q.seq, body: body})
 	}
 	return q.seq
+}
+
+// read takes the messages about questions that have come.
+func (sv *surveys) read() {
+	for sv.messages.Waiting() > 0 && sv.fate.err == nil {
+		m := sv.messages.Take()
+		if why := sv.take(&m); why != "" {
+			sv.fate.violation(&wire.Header{Kind: wire.FramePublish, From: m.Origin, Seq: m.Seq}, "message %d of rank %d about questions: %s", m.Seq, m.Origin, why)
+		}
+	}
+}
+
+// take takes a message about a question. It returns what is wrong with it, or "".
+func (sv *surveys) take(m *Message) (problem string) {
+	a := sv.place(m.Origin)
+	switch {
+	case len(m.Data) < 2 || m.Data[0] > saysResult:
+		return fmt.Sprintf("%d bytes", len(m.Data))
+	case m.Data[0] == saysQuestion:
+		body := m.Data[1:]
+		open := 0
+		for _, q := range a.open {
+			if q.body != nil {
+				open++
+			}
+		}
+		switch {
+		case 1+int(body[0]) > len(body):
+			return fmt.Sprintf("its operation has %d of %d bytes", body[0], len(body)-1)
+		case len(body) > 1+maxWords+sv.MaxMessage:
+			return fmt.Sprintf("a question of %d bytes", len(body))
+		case open >= sv.PublishWindow:
+			return fmt.Sprintf("%d are open", open)
+		}
+		sv.open(m.Origin, body)
+		return ""
+	case len(m.Data) < messageHead:
+		return fmt.Sprintf("a result of %d bytes", len(m.Data))
+	}
+	seq := binary.BigEndian.Uint64(m.Data[1:])
+	answer, err := survey.Parse(m.Data[messageHead:], sv.Size)
+	switch q := a.find(seq); {
+	case err != nil:
+		return err.Error()
+	case seq >= a.next:
+		return fmt.Sprintf("question %d has not been asked", seq)
+	case q == nil: // it has ended because a rank has left
+	case answer.Refusal == nil && !q.state.Complete():
+		return "answers are missing"
+	default:
+		sv.conclude(m.Origin, q, answer)
+	}
+	return ""
 }
 
 // join folds answers. If the kernel panics, the core fails, and the result goes to no rank.
@@ -166,13 +267,6 @@ func (sv *surveys) join(dst, a, b []byte) {
 	if err := sv.fold.apply(dst, a, b); err != nil {
 		sv.fate.broken("ask", 0, err)
 	}
-}
-
-// send sends a frame about a question. It may refer to body from then on.
-func (sv *surveys) send(to int, k wire.FrameKind, origin int, seq uint64, body []byte) {
-	f := sv.fillControl(k, seq, sv.PublishPrint, uint32(origin))
-	f.Body, f.Len = body, len(body)
-	sv.put(to, f)
 }
 
 // own takes this rank's answer to an open question.
@@ -187,32 +281,56 @@ func (sv *surveys) own(origin int, q *inquiry, a survey.Answer) {
 // passOn passes the answers of this rank's sub-tree on if all are in.
 func (sv *surveys) passOn(origin int, q *inquiry) {
 	switch {
-	case !q.state.Complete() || sv.fate.err != nil:
+	case q.body == nil || !q.state.Complete() || sv.fate.err != nil:
+	case sv.members.Gone(q.state.Tree().Parent):
 	case origin == sv.Rank:
 		sv.conclude(origin, q, q.state.Answer())
-	case !sv.members.Gone(q.state.Tree().Parent):
-		sv.send(q.state.Tree().Parent, wire.FrameAnswer, origin, q.seq, q.state.Answer().Append(nil))
+	default:
+		parent := q.state.Tree().Parent
+		here := sv.messages.Answered(origin, parent)
+		f := sv.fillControl(wire.FrameAnswer, q.seq, sv.PublishPrint, uint32(origin))
+		f.Slot, f.Body = ir.Slot(here), q.state.Answer().Append(nil)
+		f.Len = len(f.Body)
+		sv.put(parent, f)
 	}
 }
 
-// conclude closes a question with its result, which it passes on.
+// conclude closes a question with its result. The origin tells all ranks.
 func (sv *surveys) conclude(origin int, q *inquiry, a survey.Answer) {
 	by := sv.asker(origin)
 	by.open = slices.DeleteFunc(by.open, func(o *inquiry) bool { return o == q })
 	sv.waiting--
-	if len(by.tree.To) > 0 {
-		body := a.Append(nil)
-		for _, to := range by.tree.To {
-			if !sv.members.Gone(to) {
-				sv.send(to, wire.FrameResult, origin, q.seq, body)
-			}
-		}
+	if origin == sv.Rank && sv.Size > 1 {
+		sv.messages.Publish(a.Append(binary.BigEndian.AppendUint64([]byte{saysResult}, q.seq)))
 	}
 	r := result{of: q.seq, data: a.Data}
 	if a.Refusal != nil {
 		r.err = sv.refusal(origin, q, a.Refusal)
 	}
 	sv.close(origin, q, r)
+}
+
+// refuse closes a question, whose result may not come because a rank has left, and tells the ranks
+// below.
+func (sv *surveys) refuse(origin int, q *inquiry, a survey.Answer) {
+	for _, to := range q.state.Tree().To {
+		if !sv.members.Gone(to) {
+			f := sv.fillControl(wire.FrameUnanswered, q.seq, sv.PublishPrint, uint32(origin))
+			f.Body = a.Append(nil)
+			f.Len = len(f.Body)
+			sv.put(to, f)
+		}
+	}
+	sv.conclude(origin, q, a)
+}
+
+// orphaned closes a question whose result this rank does not wait for, because the rank above has
+// left.
+func (sv *surveys) orphaned(origin int, q *inquiry) {
+	sv.messages.Answered(origin, -1)
+	sv.refuse(origin, q, survey.Answer{Refusal: &survey.Refusal{
+		Rank: q.state.Tree().Parent, Cause: survey.Left, Missing: sv.without(q.state.In()),
+	}})
 }
 
 // close hands the result of a question to the process.
@@ -238,10 +356,8 @@ func (sv *surveys) left(rank int) {
 			case child >= 0 && !q.state.Heard(child):
 				q.state.Lose(child)
 				sv.passOn(origin, q)
-			case a.tree.Parent == rank: // the result would come from it
-				sv.conclude(origin, q, survey.Answer{Refusal: &survey.Refusal{
-					Rank: rank, Cause: survey.Left, Missing: sv.without(q.state.In()),
-				}})
+			case a.tree.Parent == rank && q.body != nil:
+				sv.orphaned(origin, q)
 			}
 		}
 	}
@@ -308,7 +424,9 @@ func (sv *surveys) fail(err error) {
 			continue
 		}
 		for _, q := range a.open {
-			sv.close(origin, q, result{of: q.seq, err: sv.lost(origin, q, err)})
+			if q.body != nil {
+				sv.close(origin, q, result{of: q.seq, err: sv.lost(origin, q, err)})
+			}
 		}
 	}
 }
@@ -327,7 +445,7 @@ func (sv *surveys) lost(origin int, q *inquiry, err error) error {
 	return e
 }
 
-// buffer decides where the body of a frame about a question goes.
+// buffer decides where the body of an answer goes, or of the word that there is no result.
 func (sv *surveys) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	if b := sv.incoming[h.From]; b != nil {
 		return b, wire.Accept // called again for a later part of the frame
@@ -337,42 +455,31 @@ func (sv *surveys) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	case h.Print != sv.PublishPrint:
 		sv.disagree(h)
 		return nil, wire.Drop
-	case origin >= sv.Size || h.Kind != wire.FrameAnswer && origin == sv.Rank:
+	case origin >= sv.Size || h.Kind == wire.FrameUnanswered && origin == sv.Rank:
 		return sv.bad(h, "it is of that rank")
 	}
-	a := sv.asker(origin)
-	switch h.Kind {
-	case wire.FrameAsk:
-		switch {
-		case h.Len < 1 || h.Len > 1+maxWords+sv.MaxMessage:
-			return sv.bad(h, "it has %d bytes", h.Len)
-		case a.tree != nil && a.tree.Parent != h.From:
-			return sv.bad(h, "it comes by rank %d", a.tree.Parent)
-		case h.Seq != a.next:
-			return sv.bad(h, "question %d is the next", a.next)
-		case len(a.open) >= sv.PublishWindow:
-			return sv.bad(h, "%d are open", len(a.open))
-		}
-	default:
-		if err := sv.expects(a, h); err != "" {
-			return sv.bad(h, "%s", err)
-		}
+	if err := sv.expects(sv.place(origin), h); err != "" {
+		return sv.bad(h, "%s", err)
 	}
 	sv.incoming[h.From] = make([]byte, h.Len)
 	return sv.incoming[h.From], wire.Accept
 }
 
-// expects returns why a frame with an answer or a result cannot come from its sender, or "". A
-// question that is no longer open has ended because a rank has left.
+// expects returns why a frame cannot come from its sender, or "". A question that is no longer open
+// has ended because a rank has left. A question that has not come may be on its way.
 func (sv *surveys) expects(a *asker, h *wire.Header) (problem string) {
+	ahead := 0
+	if int(h.Arg) != sv.Rank && sv.messages.Multicasts() {
+		ahead = sv.PublishWindow
+	}
 	switch {
 	case h.Len < 1 || h.Len > survey.MaxLen(sv.Size, sv.MaxMessage):
 		return fmt.Sprintf("%d bytes", h.Len)
-	case a.tree == nil || h.Seq >= a.next:
+	case h.Seq >= a.next+uint64(ahead):
 		return "it has not been asked"
-	case h.Kind == wire.FrameResult:
+	case h.Kind == wire.FrameUnanswered:
 		if a.tree.Parent != h.From {
-			return fmt.Sprintf("the result comes from rank %d", a.tree.Parent)
+			return fmt.Sprintf("rank %d is above", a.tree.Parent)
 		}
 		return ""
 	}
@@ -384,7 +491,7 @@ func (sv *surveys) expects(a *asker, h *wire.Header) (problem string) {
 }
 
 func (sv *surveys) bad(h *wire.Header, format string, args ...any) ([]byte, wire.Verdict) {
-	what := map[wire.FrameKind]string{wire.FrameAsk: "question", wire.FrameAnswer: "answer to question", wire.FrameResult: "result of question"}[h.Kind]
+	what := map[wire.FrameKind]string{wire.FrameAnswer: "answer to question", wire.FrameUnanswered: "end of question"}[h.Kind]
 	sv.fate.violation(h, "%s %d of rank %d: %s", what, h.Seq, h.Arg, fmt.Sprintf(format, args...))
 	return nil, wire.Drop
 }
@@ -394,39 +501,35 @@ func (sv *surveys) disagree(h *wire.Header) {
 	sv.fate.clash(overPublish, 0, sv.PublishWords, nil, h.From, h.Print)
 }
 
-// arrived takes a frame about a question.
+// arrived takes a frame whose body is complete.
 func (sv *surveys) arrived(h *wire.Header) {
 	body := sv.incoming[h.From]
 	sv.incoming[h.From] = nil
 	origin := int(h.Arg)
-	a := sv.asker(origin)
-	if h.Kind == wire.FrameAsk {
-		if 1+int(body[0]) > len(body) {
-			sv.bad(h, "its operation has %d of %d bytes", body[0], len(body))
-			return
-		}
-		if a.tree == nil {
-			a.tree = survey.Place(sv.AskOverlay, sv.Size, sv.Rank, origin, h.From)
-		}
-		sv.open(origin, body)
-		return
-	}
+	a := sv.place(origin)
 	answer, err := survey.Parse(body, sv.Size)
-	if err != nil {
+	switch {
+	case err != nil:
 		sv.bad(h, "%v", err)
 		return
+	case h.Kind == wire.FrameAnswer && !sv.messages.Heard(origin, h.From, uint32(h.Slot)):
+		sv.bad(h, "it acknowledges messages that do not exist")
+		return
+	case h.Seq < a.next && a.find(h.Seq) == nil:
+		return
 	}
-	switch q := a.find(h.Seq); {
-	case q == nil:
+	q := sv.inquiry(origin, h.Seq)
+	switch i := a.tree.Child(h.From); {
+	case h.Kind == wire.FrameAnswer && !q.state.Heard(i): // otherwise the child has left meanwhile
+		q.state.Hear(i, answer)
+		sv.passOn(origin, q)
 	case h.Kind == wire.FrameAnswer:
-		if i := a.tree.Child(h.From); !q.state.Heard(i) { // otherwise the child has left meanwhile
-			q.state.Hear(i, answer)
-			sv.passOn(origin, q)
-		}
-	case answer.Refusal == nil && !q.state.Complete():
-		sv.bad(h, "answers are missing")
+	case answer.Refusal == nil:
+		sv.bad(h, "it has a result")
+	case q.body == nil:
+		q.ended = &answer
 	default:
-		sv.conclude(origin, q, answer)
+		sv.refuse(origin, q, answer)
 	}
 }
 
@@ -555,18 +658,6 @@ func (sv *surveys) inspect() (list []OpenQuestion) {
 		}
 	}
 	return list
-}
-
-// neighbours returns the ranks that this rank exchanges questions with.
-func (sv *surveys) neighbours() []int {
-	to := sv.AskOverlay.Channels(nil, sv.Rank)
-	var of []int
-	for rank := range sv.Size {
-		if of = sv.AskOverlay.Channels(of[:0], rank); slices.Contains(of, sv.Rank) {
-			to = append(to, rank)
-		}
-	}
-	return to
 }
 
 // answers returns the open questions of this rank's failed core, and the ranks whose answers it

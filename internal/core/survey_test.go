@@ -1,9 +1,11 @@
 package core
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/schedgen/schedgen/internal/survey"
+	"github.com/schedgen/schedgen/internal/test/ether"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
@@ -155,6 +158,157 @@ func TestSurveys(t *testing.T) {
 			}
 		}
 	})
+}
+
+// airDatagram is the length of a datagram in which multicasts travel.
+const airDatagram = 32
+
+// air returns one rank's Net, which multicasts in datagrams.
+func (l *lanes) air(rank int) Net { return ether.Net{Ether: l.Ether, Rank: rank, Piece: airDatagram} }
+
+// Questions and results that are multicast have the same promises, whichever datagrams are lost,
+// doubled or late. At the end no timer runs, and every rank has acknowledged everything.
+func TestMulticastQuestions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size, window := rapid.IntRange(2, 9).Draw(t, "size"), rapid.IntRange(1, 3).Draw(t, "window")
+		loss := rapid.SampledFrom([]int{0, 10, 50, 100}).Draw(t, "loss")
+		room := rapid.SampledFrom([]int{0, 100, 1000}).Draw(t, "room")
+		spec, err := schedule.New("anyreduce/mcast-acktree", schedule.Params{Ranks: size})
+		require.NoError(t, err)
+		a := newLanes(size)
+		for r := range size {
+			a.cores[r] = New(Config{
+				Rank: r, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Overlay: nowhere{}, AskOverlay: spec.Overlay(), AskSpread: true,
+				PublishPrint: 1, PublishWindow: window, PublishBytes: 100, MaxMessage: 50,
+				Caps: wire.Caps{Multicast: true, Direct: true, Datagram: airDatagram, Room: room},
+			}, a.air(r))
+			a.cores[r].Answers(&adds, true)
+		}
+		const each = 4
+		question := func(origin int, seq uint64) []byte { return slices.Repeat([]byte{byte(3 + origin)}, 1+int(seq)*9) }
+		asked, learnt := make([]uint64, size), make([][]uint64, size)
+		for r := range size {
+			learnt[r] = make([]uint64, size)
+		}
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) // a draw of each step would take most of the time
+		now := Time(1)
+		for steps := 0; ; steps++ {
+			require.Less(t, steps, 200_000, "it does not end")
+			now += Time(random.IntN(3)) * 1e6
+			r := random.IntN(size)
+			c := a.cores[r]
+			if asked[r] < each && c.CanAsk() {
+				require.Equal(t, asked[r], c.Ask(question(r, asked[r])))
+				asked[r]++
+			}
+			a.deliver(t, random.IntN(1<<20))
+			if n := len(a.Grams); n > 0 {
+				i := random.IntN(min(n, 8))
+				g := a.Grams[i]
+				if random.IntN(10) > 0 {
+					a.Grams = slices.Delete(a.Grams, i, i+1) // otherwise it comes twice
+				}
+				if random.IntN(100) >= loss {
+					a.cores[g.To].Fragment(&g.Header, g.Offset, g.Body)
+				}
+			}
+			c.Tick(now)
+			if task, ok := c.TakeTask(); ok {
+				q := task.Question
+				if !bytes.Equal(question(q.Origin, q.Seq), q.Data) {
+					t.Fatalf("rank %d gets % x as question %d of rank %d", r, q.Data, q.Seq, q.Origin)
+				}
+				if !task.Learn {
+					c.Answer(q.Origin, q.Seq, reply(r, 1, []byte{byte(1 + q.Seq)}))
+				} else {
+					require.NoError(t, task.Err)
+					require.Equal(t, replies(size, 1, []byte{byte(1 + q.Seq)}), task.Data)
+					require.Equal(t, learnt[r][q.Origin], q.Seq)
+					learnt[r][q.Origin]++
+				}
+			}
+			done := len(a.Grams) == 0
+			for r, c := range a.cores {
+				if c.Err() != nil {
+					t.Fatal(c.Err())
+				}
+				for seq := range asked[r] {
+					c.Result(seq)
+				}
+				for o := range size {
+					done = done && learnt[r][o] == each
+				}
+				done = done && !c.surveys.messages.Timed()
+			}
+			done = done && len(a.Busy()) == 0
+			if done {
+				for r, c := range a.cores {
+					require.True(t, c.surveys.messages.Flushed(2*each), "rank %d", r)
+					require.Zero(t, c.surveys.waiting)
+					for _, by := range c.surveys.askers {
+						require.Empty(t, by.open)
+					}
+				}
+				return
+			}
+		}
+	})
+}
+
+// Without loss a question takes two multicasts and an answer of each other rank: the answers are the
+// acknowledgements. Acknowledgements of the last result follow when the time for them has come.
+func TestAnswersAcknowledge(t *testing.T) {
+	const size = 6
+	spec, err := schedule.New("anyreduce/mcast-acktree", schedule.Params{Ranks: size})
+	require.NoError(t, err)
+	a := newLanes(size)
+	for r := range size {
+		a.cores[r] = New(Config{
+			Rank: r, Size: size, Epoch: 1, Repair: 20e6, Stall: 250e6, Overlay: nowhere{}, AskOverlay: spec.Overlay(), AskSpread: true,
+			PublishPrint: 1, PublishWindow: 4, PublishBytes: 1000, MaxMessage: 50, Caps: wire.Caps{Multicast: true, Direct: true, Datagram: airDatagram},
+		}, a.air(r))
+		a.cores[r].Answers(&adds, false)
+	}
+	puts, grams := map[wire.FrameKind]int{}, 0
+	run := func() {
+		for moved := true; moved; {
+			moved = len(a.Grams) > 0
+			for _, g := range a.Grams {
+				grams++
+				require.Equal(t, wire.Accept, a.cores[g.To].Fragment(&g.Header, g.Offset, g.Body))
+			}
+			a.Grams = nil
+			for _, i := range a.Busy() {
+				for len(a.Lanes[i]) > 0 {
+					puts[a.Lanes[i][0].Kind]++
+					moved = a.deliverIn(t, i) || moved
+				}
+			}
+			for r, c := range a.cores {
+				for task, ok := c.TakeTask(); ok; task, ok = c.TakeTask() {
+					c.Answer(task.Question.Origin, task.Question.Seq, one(r, task.Question))
+					moved = true
+				}
+			}
+		}
+	}
+	const questions = 3
+	for seq := range uint64(questions) {
+		require.True(t, a.cores[2].CanAsk())
+		require.Equal(t, seq, a.cores[2].Ask([]byte{2}))
+		run()
+		data, err, _ := a.cores[2].Result(seq)
+		require.NoError(t, err)
+		require.Equal(t, replies(size, 1, []byte{2}), data)
+	}
+	require.Equal(t, map[wire.FrameKind]int{wire.FrameAnswer: questions * (size - 1)}, puts)
+	require.Equal(t, 2*questions*(size-1), grams)
+	for _, c := range a.cores {
+		c.Tick(1)
+		c.Tick(6e6)
+	}
+	run()
+	require.Equal(t, map[wire.FrameKind]int{wire.FrameAnswer: questions * (size - 1), wire.FrameAck: size - 1}, puts)
 }
 
 // unanswered checks the error of a question, and returns it.
@@ -421,18 +575,22 @@ func TestHostileQuestions(t *testing.T) {
 		f    wire.Frame
 		want string
 	}{
-		"of nobody":               {of(wire.FrameAsk, 9, 0, 0), "question 0 of rank 9: it is of that rank"},
-		"of this rank":            {of(wire.FrameAsk, 0, 0, 0), "question 0 of rank 0: it is of that rank"},
-		"out of order":            {of(wire.FrameAsk, 1, 1, 0), "question 0 is the next"},
-		"without an operation":    {of(wire.FrameAsk, 1, 0), "it has 0 bytes"},
-		"too long":                {of(wire.FrameAsk, 1, 0, make([]byte, 400)...), "it has 400 bytes"},
-		"with half an operation":  {of(wire.FrameAsk, 1, 0, 9, 'x'), "its operation has 9 of 2 bytes"},
+		"of nobody":               {of(wire.FramePublish, 9, 0, 0), "message of origin 6 with 1 bytes"},
+		"of this rank":            {of(wire.FramePublish, 3, 0, 0), "message of origin 0 with 1 bytes"},
+		"too far":                 {of(wire.FramePublish, 4, 6, 0), "origin 1 sends more than its window"},
+		"of no kind":              {of(wire.FramePublish, 4, 0, 2, 0), "message 0 of rank 1 about questions: 2 bytes"},
+		"without an operation":    {of(wire.FramePublish, 4, 0, 0), "message 0 of rank 1 about questions: 1 bytes"},
+		"too long":                {of(wire.FramePublish, 4, 0, make([]byte, 312)...), "a question of 311 bytes"},
+		"far too long":            {of(wire.FramePublish, 4, 0, make([]byte, 400)...), "message of origin 1 with 400 bytes"},
+		"with half an operation":  {of(wire.FramePublish, 4, 0, 0, 9, 'x'), "its operation has 9 of 1 bytes"},
+		"result without a number": {of(wire.FramePublish, 4, 0, 1, 0, 0), "a result of 3 bytes"},
+		"result of nothing":       {of(wire.FramePublish, 4, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0), "question 0 has not been asked"},
 		"answer to nothing":       {of(wire.FrameAnswer, 0, 5, 0), "answer to question 5 of rank 0: it has not been asked"},
 		"answer of a stranger":    {of(wire.FrameAnswer, 1, 0, 0), "it has not been asked"},
 		"answer without a cause":  {of(wire.FrameAnswer, 0, 0), "0 bytes"},
 		"answer with a wrong one": {of(wire.FrameAnswer, 0, 0, 77, 0, 0), "a refusal for cause 77 in 3 bytes"},
-		"result of this rank":     {of(wire.FrameResult, 0, 0, 0), "result of question 0 of rank 0"},
-		"result of nothing":       {of(wire.FrameResult, 2, 0, refused...), "it has not been asked"},
+		"end of this rank's":      {of(wire.FrameUnanswered, 0, 0, 0), "end of question 0 of rank 0: it is of that rank"},
+		"end of nothing":          {of(wire.FrameUnanswered, 2, 0, refused...), "it has not been asked"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			l := surveyed(t, "anyreduce/circulant", 3, 2)
@@ -454,16 +612,28 @@ func TestHostileQuestions(t *testing.T) {
 			l.cores[0].Arrived(&f.Header, dst)
 		}
 	}
-	deliver(of(wire.FrameAsk, 1, 0, 0))
-	result := of(wire.FrameResult, 1, 0, 0)
-	deliver(result)
+	deliver(of(wire.FramePublish, 4, 0, 0, 0))
+	require.NoError(t, l.cores[0].Err())
+	deliver(of(wire.FramePublish, 4, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 	require.ErrorContains(t, l.cores[0].Err(), "answers are missing")
+
+	l = surveyed(t, "anyreduce/circulant", 3, 1)
+	deliver(of(wire.FramePublish, 4, 0, 0, 0))
+	deliver(of(wire.FrameUnanswered, 1, 0, 0))
+	require.ErrorContains(t, l.cores[0].Err(), "it has a result")
+
+	l = surveyed(t, "anyreduce/circulant", 3, 1)
+	l.cores[0].Ask(nil)
+	boast := of(wire.FrameAnswer, 0, 0, 0)
+	boast.Slot = 2
+	deliver(boast)
+	require.ErrorContains(t, l.cores[0].Err(), "it acknowledges messages that do not exist")
 }
 
 // A rank that uses other trees or windows causes a mismatch, and not a violation.
 func TestQuestionsUnderOtherTrees(t *testing.T) {
 	l := surveyed(t, "anyreduce/circulant", 3, 1)
-	f := wire.Header{Kind: wire.FrameAsk, Lane: wire.LaneControl, Epoch: 1, Print: 2, From: 1, Arg: 1, Len: 1}
+	f := wire.Header{Kind: wire.FramePublish, Lane: wire.LaneControl, Epoch: 1, Print: 2, From: 1, Arg: 4, Len: 1}
 	_, v := l.cores[0].Body(&f)
 	require.Equal(t, wire.Drop, v)
 	require.NotErrorIs(t, l.cores[0].Err(), ErrProtocol)

@@ -116,6 +116,34 @@ func TestMulticasts(t *testing.T) {
 	}
 }
 
+// A root that chooses another second stage than the one under which the others enter is followed by
+// all ranks, whatever is lost: a rank that gets no multicast learns the choice from the first put, and
+// ranks that do not know it yet ask, die and leave like others.
+func TestOtherSecondStage(t *testing.T) {
+	chosen := func(ranks int, name, otherwise string) []Call {
+		c, other := callOf(t, name, ranks, 1), callOf(t, otherwise, ranks, 1)
+		c.Otherwise = other.Schedule
+		return []Call{c, c}
+	}
+	const chain, tree = "bcast/mcast-chain", "bcast/mcast-binomial"
+	for what, o := range map[string]Options{
+		"tree":         {Ranks: 4, Calls: chosen(4, chain, tree)[:1], Losses: Unbounded},
+		"chain":        {Ranks: 4, Calls: chosen(4, tree, chain)[:1], Losses: Unbounded},
+		"two of two":   {Ranks: 2, Calls: chosen(2, chain, tree), Losses: Unbounded, Early: 1},
+		"two of three": {Ranks: 3, Calls: chosen(3, chain, tree), Losses: 2},
+		"early":        {Ranks: 3, Calls: chosen(3, chain, tree)[:1], Losses: Unbounded, Early: 2},
+		"pieces":       {Ranks: 3, Calls: chosen(3, chain, tree)[:1], Losses: Unbounded, Duplicates: 1, Early: 1},
+		"nothing":      {Ranks: 4, Calls: chosen(4, chain, tree)[:1], NoMulticast: true, Early: 1},
+		"overlap":      {Ranks: 3, Calls: chosen(3, chain, tree), Losses: 1, Open: 2, States: heavy.Or(20_000, 2_000_000)},
+		"adaptive":     {Ranks: 3, Calls: chosen(3, chain, tree)[:1], Losses: Unbounded, Delay: core.DelayAdaptive},
+		"random peer":  {Ranks: 3, Calls: chosen(3, chain, tree)[:1], Losses: Unbounded, Delay: core.DelayRandomPeer},
+		"death":        {Ranks: 3, Calls: chosen(3, chain, tree)[:1], Losses: 1, Crash: true},
+		"leaving":      {Ranks: 3, Calls: chosen(3, chain, tree)[:1], Losses: 1, Crash: true, Quit: true, States: heavy.Or(20_000, 2_000_000)},
+	} {
+		t.Run(what, func(t *testing.T) { sound(t, o) })
+	}
+}
+
 // Messages of several origins, with one of each under way.
 func TestMessages(t *testing.T) {
 	for _, name := range []string{"anycast/skip-ring", "anycast/circulant"} {
@@ -203,7 +231,7 @@ func questions(t *testing.T, name string, ranks int, origins ...int) (list []Cal
 	for _, origin := range origins {
 		spec, err := schedule.New(name, schedule.Params{Ranks: ranks, Root: origin, Chunks: 1})
 		require.NoError(t, err)
-		list = append(list, Call{Origin: origin, Overlay: spec.Overlay(), Asks: spec.Schedule()})
+		list = append(list, Call{Origin: origin, Overlay: spec.Overlay(), Asks: spec.Schedule(), Multicast: name == "anyreduce/mcast-acktree"})
 	}
 	return list
 }
@@ -234,6 +262,22 @@ func TestQuestions(t *testing.T) {
 				sound(t, o)
 			})
 		}
+	}
+}
+
+// The same holds if questions and results are multicast, and multicasts are lost, doubled and late:
+// an answer may come before its question.
+func TestMulticastQuestions(t *testing.T) {
+	const name = "anyreduce/mcast-acktree"
+	for what, o := range map[string]Options{
+		"two ranks":   {Ranks: 2, Calls: questions(t, name, 2, 0), Losses: 2, Duplicates: 1, Early: 1},
+		"two of one":  {Ranks: 2, Calls: questions(t, name, 2, 1, 1), Losses: 1},
+		"two askers":  {Ranks: 2, Calls: questions(t, name, 2, 0, 1), Losses: 1, States: heavy.Or(20_000, 2_000_000)},
+		"three ranks": {Ranks: 3, Calls: questions(t, name, 3, 1), Losses: 1, States: heavy.Or(20_000, 2_000_000)},
+		"four ranks":  {Ranks: 4, Calls: questions(t, name, 4, 1), Losses: 2, States: heavy.Or(10_000, 1_000_000)},
+		"death":       {Ranks: 3, Calls: questions(t, name, 3, 0), Losses: 1, Crash: true, States: heavy.Or(10_000, 1_000_000)},
+	} {
+		t.Run(what, func(t *testing.T) { sound(t, o) })
 	}
 }
 

@@ -17,8 +17,11 @@ type Call struct {
 	// Schedule is the schedule of a collective. Without a schedule, the call is a rootless message:
 	// Origin publishes it and all other ranks take it.
 	Schedule *ir.Schedule
-	Origin   int
-	Overlay  core.Overlay // the trees of rootless messages; the same in all calls
+	// Otherwise, if not nil, is a schedule that the root chooses in place of Schedule when it begins,
+	// under which the other ranks enter: see core.Plan.Otherwise.
+	Otherwise *ir.Schedule
+	Origin    int
+	Overlay   core.Overlay // the trees of rootless messages; the same in all calls
 	// Multicast says that rootless messages are multicast, and that acknowledgements climb the trees;
 	// the same in all calls.
 	Multicast bool

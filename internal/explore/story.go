@@ -94,11 +94,11 @@ func (s *system) alarmWords(a core.Alarm) string {
 	case core.AlarmDispute:
 		return "nobody has said what both sides of a mismatch have called"
 	case core.AlarmAck:
-		return fmt.Sprintf("it is time to acknowledge messages of rank %d", a.Index/s.Ranks)
+		return fmt.Sprintf("it is time to acknowledge messages %s", s.origin(a.Index/s.Ranks))
 	case core.AlarmLack:
-		return fmt.Sprintf("it is time to ask for messages of rank %d", a.Index/s.Ranks)
+		return fmt.Sprintf("it is time to ask for messages %s", s.origin(a.Index/s.Ranks))
 	case core.AlarmLate:
-		return fmt.Sprintf("rank %d is late with its acknowledgement of messages of rank %d", a.Index%s.Ranks, a.Index/s.Ranks)
+		return fmt.Sprintf("rank %d is late with its acknowledgement of messages %s", a.Index%s.Ranks, s.origin(a.Index/s.Ranks))
 	case core.AlarmProbe:
 		return "nothing has moved"
 	}
@@ -142,9 +142,9 @@ func (s *system) content(m *message) string {
 		}
 		return "request for " + runs(m.body, unit) + operation
 	case wire.FramePublish:
-		return fmt.Sprintf("message %d of rank %d", h.Seq, h.Arg)
-	case wire.FrameAsk, wire.FrameAnswer, wire.FrameResult:
-		what := map[wire.FrameKind]string{wire.FrameAsk: "question", wire.FrameAnswer: "answer to question", wire.FrameResult: "result of question"}[h.Kind]
+		return fmt.Sprintf("message %d %s", h.Seq, s.origin(int(h.Arg)))
+	case wire.FrameAnswer, wire.FrameUnanswered:
+		what := map[wire.FrameKind]string{wire.FrameAnswer: "answer to question", wire.FrameUnanswered: "end of question"}[h.Kind]
 		return fmt.Sprintf("%s %d of rank %d", what, h.Seq, h.Arg)
 	case wire.FrameAbort:
 		return fmt.Sprintf("abort (%s)", m.body)
@@ -157,6 +157,14 @@ func (s *system) content(m *message) string {
 		wire.FrameFlush: "question about messages", wire.FrameAck: "acknowledgement of messages", wire.FrameLost: "request for messages",
 		wire.FrameClash: "mismatch of one side", wire.FrameDispute: "mismatch of both sides",
 	}[h.Kind] + operation
+}
+
+// origin names the origin of messages.
+func (s *system) origin(of int) string {
+	if of >= s.Ranks {
+		return fmt.Sprintf("about questions of rank %d", of-s.Ranks)
+	}
+	return fmt.Sprintf("of rank %d", of)
 }
 
 // runs lists what a request asks for; unit is the word before each number.

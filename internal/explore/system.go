@@ -183,16 +183,34 @@ func (s *system) prepare(i int, c Call) (*call, error) {
 		r.block = len(r.message) / h.Blocks()
 	}
 	for rank := range c.Schedule.Programs {
-		p, err := machine.Compile(h, &c.Schedule.Programs[rank])
+		plan, err := s.plan(c.Schedule, rank)
 		if err != nil {
 			return nil, err
 		}
-		plan := core.NewPlan(h, p, c.Schedule.Programs[h.Root], 0)
 		plan.InPlace = c.NoCopy
-		s.stand(plan, rank, c.Schedule)
+		if c.Otherwise != nil {
+			other, err := s.plan(c.Otherwise, rank)
+			if err == nil {
+				err = plan.Otherwise(other, -1)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
 		r.plans = append(r.plans, plan)
 	}
 	return r, nil
+}
+
+// plan compiles a rank's program.
+func (s *system) plan(of *ir.Schedule, rank int) (*core.Plan, error) {
+	p, err := machine.Compile(&of.Header, &of.Programs[rank])
+	if err != nil {
+		return nil, err
+	}
+	plan := core.NewPlan(&of.Header, p, of.Programs[of.Root], 0)
+	s.stand(plan, rank, of)
+	return plan, nil
 }
 
 // given returns chunk k of call i, as a rank holds it when it enters.
@@ -281,7 +299,7 @@ func (s *system) newLocal(rank int) *local {
 	cfg := core.Config{
 		Rank: rank, Size: s.Ranks, Epoch: 1, Caps: caps, Delay: s.Delay, RootDelay: base,
 		Repair: base, Stall: stall, Retain: 1 << 20,
-		Overlay: s.overlay(), Spread: s.multicasts(), PublishPrint: 1, PublishWindow: s.PublishWindow, PublishBytes: 1 << 20, MaxMessage: 1 << 10,
+		Overlay: s.overlay(), Spread: s.multicasts(false), AskSpread: s.multicasts(true), PublishPrint: 1, PublishWindow: s.PublishWindow, PublishBytes: 1 << 20, MaxMessage: 1 << 10,
 	}
 	if s.Parts {
 		cfg.FoldAtOnce = pieceBytes
@@ -304,10 +322,10 @@ func (s *system) overlay() core.Overlay {
 	return nowhere{}
 }
 
-// multicasts reports whether rootless messages are multicast.
-func (s *system) multicasts() bool {
+// multicasts reports whether rootless messages are multicast, or whether questions are.
+func (s *system) multicasts(questions bool) bool {
 	for _, script := range s.scripts {
-		if slices.ContainsFunc(script, func(c *call) bool { return c.isMessage() && c.Multicast }) {
+		if slices.ContainsFunc(script, func(c *call) bool { return c.isMessage() && c.Multicast && (c.Asks != nil) == questions }) {
 			return true
 		}
 	}

@@ -39,7 +39,7 @@ func callOf(t testing.TB, name string, ranks, chunks int) Call {
 	alg := spec.Algorithm()
 	switch o := spec.Overlay(); {
 	case o != nil && alg.Row().Question > 0:
-		return Call{Overlay: o, Asks: spec.Schedule()}
+		return Call{Overlay: o, Asks: spec.Schedule(), Multicast: alg.Multicasts()}
 	case o != nil:
 		return Call{Overlay: o, Multicast: alg.Multicasts()}
 	}
@@ -103,7 +103,7 @@ func TestPlantedDefectsAreFound(t *testing.T) {
 			return 1
 		}},
 		"result-lost": {o: Options{Calls: []Call{callOf(t, "anyreduce/circulant", 2, 0)}}, tamper: func(m *message) int {
-			if m.header.Kind == wire.FrameResult {
+			if m.header.Kind == wire.FramePublish && m.body[0] == 1 {
 				return 0
 			}
 			return 1

@@ -51,7 +51,7 @@ func (p *process) takeTasks() (moved bool) {
 		}
 		r := seeded(p.w.sc.Seed, 'w', uint64(p.rank)<<32|uint64(t.Question.Origin), t.Question.Seq)
 		p.asking.busy, p.asking.until = &t.Question, p.w.now
-		if r.chance(300) {
+		if !p.w.sc.Prompt && r.chance(300) {
 			p.asking.until += r.upTo(20 * Millisecond)
 		}
 	}

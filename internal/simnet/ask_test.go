@@ -47,6 +47,45 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
+// A question and its result by multicast take one hop each, and the answers as many as the tree of the
+// origin is deep: with 16 ranks, the origin has the result after 5 hops and all have it after 6, where
+// puts alone take 8 and 12. The ranks are connected by a first question.
+func TestHopsOfQuestions(t *testing.T) {
+	const hop = 50 * Microsecond
+	for name, want := range map[string][2]Time{"anyreduce/circulant": {8, 12}, "anyreduce/mcast-acktree": {5, 6}} {
+		ask := []Op{{Kind: OpAsk, Count: 1, Bytes: 20}, {Kind: OpLearn}}
+		sc := still(16, nil, append(append(ask, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"}), ask...)...)
+		sc.Prompt, sc.Net.Up.Delay, sc.Net.Down.Delay = true, hop/2, hop/2
+		sc.Comm.Anyreduce = name
+		var asks, origin, all Time
+		for _, c := range runs(t, sc).Calls {
+			if c.Rank == 0 && c.Step == len(ask)+1 {
+				asks, origin = c.Enter, c.Return
+			}
+			all = max(all, c.Return)
+		}
+		require.Equal(t, want, [2]Time{(origin - asks) / hop, (all - asks) / hop}, name)
+	}
+}
+
+// A leaf that loses a question is asked after one timeout. Any other rank learns of its loss from the
+// answers of the ranks below.
+func TestLostQuestionCostsOneTimeout(t *testing.T) {
+	for lost, want := range map[int]Time{1: base, 2: base / 8, 4: base / 8} { // children of rank 0
+		sc := still(8, []Fault{drops(lost, ByMulticast)}, Op{Kind: OpAsk, Count: 1, Bytes: 20})
+		sc.Prompt, sc.Comm.Anyreduce = true, "anyreduce/mcast-acktree"
+		r := runs(t, sc)
+		asked := Second
+		for _, c := range r.Calls {
+			if c.Rank == 0 {
+				asked = min(asked, c.Return)
+			}
+		}
+		require.GreaterOrEqual(t, asked, want, "rank %d", lost)
+		require.Less(t, asked, 2*want, "rank %d", lost)
+	}
+}
+
 // A rank that dies ends every question, at all ranks, with its name in the error, even if its
 // connections do not end.
 func TestQuestionsOfTheDead(t *testing.T) {
@@ -85,6 +124,14 @@ func TestWrongAnswersAreFound(t *testing.T) {
 	}
 	ask := scripted(4, Op{Kind: OpAsk, Root: 1, Count: 3, Bytes: 100}, Op{Kind: OpLearn})
 	violated(t, ask, lying(0, of(wire.FrameAnswer, flip)), "has a wrong result of question")
-	violated(t, ask, lying(1, of(wire.FrameResult, flip)), "has a wrong result of question")
-	violated(t, ask, lying(1, of(wire.FrameAsk, flip)), "with wrong bytes")
+	says := func(first byte) func(f *wire.Frame) *wire.Frame {
+		return of(wire.FramePublish, func(f *wire.Frame) *wire.Frame {
+			if f.Body[0] != first {
+				return f
+			}
+			return flip(f)
+		})
+	}
+	violated(t, ask, lying(1, says(1)), "has a wrong result of question")
+	violated(t, ask, lying(1, says(0)), "with wrong bytes")
 }

@@ -144,3 +144,33 @@ func TestAdaptiveRootDelay(t *testing.T) {
 	require.Less(t, delay(deaf(1, 2), 0), 100*Microsecond)
 	require.Less(t, delay(nil, 0), 100*Microsecond)
 }
+
+// A root that hears of many losses chooses a tree as the second stage (paper 000, section 5): the
+// message reaches ten ranks in a row that lose all multicasts in half as many hops as along the chain. If few
+// ranks lose multicasts, it keeps the chain.
+func TestAdaptiveRootChoosesTheSecondStage(t *testing.T) {
+	const hop = 50 * Microsecond
+	hops := func(delay core.DelayPolicy, algorithm string, lose ...int) Time {
+		sc := still(16, deaf(lose...))
+		sc.Net.Up.Delay, sc.Net.Down.Delay = hop/2, hop/2
+		for range 60 {
+			sc.Script = append(sc.Script, Op{Kind: OpBcast, Algorithm: algorithm, Bytes: 5}, Op{Kind: OpBarrier, Algorithm: "barrier/hsb"})
+		}
+		sc.Comm.Delay = delay
+		var from, to Time
+		for _, c := range runs(t, sc).Calls {
+			if c.Step == len(sc.Script)-2 {
+				if to = max(to, c.Return); c.Rank == 0 {
+					from = c.Enter
+				}
+			}
+		}
+		return (to - from) / hop
+	}
+	many := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	tree := hops(core.DelayNone, "bcast/mcast-binomial", many...)
+	require.EqualValues(t, 10, hops(core.DelayNone, chained, many...))
+	require.LessOrEqual(t, tree, Time(5))
+	require.LessOrEqual(t, hops(core.DelayAdaptive, chained, many...), tree+2)
+	require.LessOrEqual(t, hops(core.DelayAdaptive, chained, 5, 6), hops(core.DelayNone, chained, 5, 6)+2, "the word of the drawn rank takes a hop or two")
+}

@@ -108,8 +108,7 @@ func (w *world) build() error {
 	if err != nil {
 		return fmt.Errorf("%w: comm.anyreduce: %w", ErrScenario, err)
 	}
-	questions := anyreduce.Overlay()
-	if questions == nil {
+	if anyreduce.Overlay() == nil {
 		return fmt.Errorf("%w: comm.anyreduce: %s is not rootless", ErrScenario, w.comm.Anyreduce)
 	}
 	w.spread()
@@ -127,7 +126,7 @@ func (w *world) build() error {
 		if w.tamper.wrap != nil {
 			n = w.tamper.wrap(rank, n)
 		}
-		p.core = core.New(w.config(rank, id, spec, questions), n)
+		p.core = core.New(w.config(rank, id, spec, anyreduce), n)
 		p.core.Answers(&adds, true)
 		w.procs = append(w.procs, p)
 		w.at(w.beginning(rank), event{kind: proceed, rank: rank})
@@ -162,8 +161,8 @@ func (w *world) id() (id [16]byte) {
 }
 
 // config returns the configuration that runtime.Comm would give a core.
-func (w *world) config(rank int, id [16]byte, anycast *schedule.Spec, questions core.Overlay) core.Config {
-	alg := anycast.Algorithm()
+func (w *world) config(rank int, id [16]byte, anycast, questions *schedule.Spec) core.Config {
+	alg, asks := anycast.Algorithm(), questions.Algorithm()
 	n, c := &w.net, &w.comm
 	var caps wire.Caps
 	if w.sc.Net.Multicast {
@@ -172,7 +171,7 @@ func (w *world) config(rank int, id [16]byte, anycast *schedule.Spec, questions 
 	return core.Config{
 		Rank: rank, Size: w.sc.Ranks, ID: id, Epoch: 1, Caps: caps,
 		Delay: c.Delay, RootDelay: c.RootDelay, Repair: c.Repair, Stall: c.Stall, Silence: c.Silence, Retain: c.Retain,
-		Overlay: anycast.Overlay(), AskOverlay: questions, Spread: alg.Multicasts(), PublishPrint: 1, PublishWindow: c.PublishWindow, PublishBytes: c.PublishBytes, MaxMessage: c.MaxMessage,
+		Overlay: anycast.Overlay(), AskOverlay: questions.Overlay(), AskSpread: asks.Multicasts(), Spread: alg.Multicasts(), PublishPrint: 1, PublishWindow: c.PublishWindow, PublishBytes: c.PublishBytes, MaxMessage: c.MaxMessage,
 	}
 }
 

@@ -22,12 +22,13 @@ type Scenario struct {
 	Comm   Comm    `json:"comm"`
 	Script []Op    `json:"script"`
 	Faults []Fault `json:"faults,omitempty"`
-	Open   int     `json:"open,omitempty"`  // greatest number of open requests of a rank, which draws their number; default 1: it waits for each
-	Full   bool    `json:"full,omitempty"`  // each rank always has Open requests open, and waits for the oldest
-	Calm   Time    `json:"calm,omitempty"`  // faults end by then
-	Limit  Time    `json:"limit,omitempty"` // everything must end within this time after Calm; default 10 minutes
-	Eager  bool    `json:"eager,omitempty"` // a goroutine of each process takes rootless messages as they arrive
-	Close  bool    `json:"close,omitempty"` // processes close after the script; otherwise they stay
+	Open   int     `json:"open,omitempty"`   // greatest number of open requests of a rank, which draws their number; default 1: it waits for each
+	Full   bool    `json:"full,omitempty"`   // each rank always has Open requests open, and waits for the oldest
+	Calm   Time    `json:"calm,omitempty"`   // faults end by then
+	Limit  Time    `json:"limit,omitempty"`  // everything must end within this time after Calm; default 10 minutes
+	Eager  bool    `json:"eager,omitempty"`  // a goroutine of each process takes rootless messages as they arrive
+	Prompt bool    `json:"prompt,omitempty"` // processes answer questions at once; otherwise some take up to 20 ms
+	Close  bool    `json:"close,omitempty"`  // processes close after the script; otherwise they stay
 	// Shared makes all ranks use one buffer, for predictions of long messages. Their bytes are then
 	// not checked.
 	Shared bool `json:"shared,omitempty"`

@@ -271,6 +271,30 @@ func (p *process) planFor(o *Op) *core.Plan {
 }
 
 func (p *process) compile(o *Op) (*core.Plan, error) {
+	plan, err := p.planOf(o)
+	if err != nil || p.w.comm.Delay != core.DelayAdaptive || p.w.tamper.programs != nil {
+		return plan, err
+	}
+	spec, err := o.spec(p.w.sc)
+	if err != nil {
+		return nil, err
+	}
+	alg := spec.Algorithm()
+	name, lost := alg.Otherwise()
+	if name == "" {
+		return plan, nil
+	}
+	same := *o
+	same.Algorithm, same.Chunks = name, spec.Params().Chunks
+	other, err := p.planOf(&same)
+	if err != nil {
+		return nil, err
+	}
+	return plan, plan.Otherwise(other, lost)
+}
+
+// planOf compiles the schedule that a step names.
+func (p *process) planOf(o *Op) (*core.Plan, error) {
 	h, programs, err := p.w.programs(o)
 	if err != nil {
 		return nil, err

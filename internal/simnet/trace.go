@@ -70,7 +70,7 @@ var lone = [len(noteNames)]bool{noteMcast: true, noteOverrun: true, noteClose: t
 
 var frameNames = [...]string{"?", "slot", "joined", "late", "probe", "abort", "publish", "leave", "want", "taken", "call", "entered",
 	"absent", "listen", "watch", "alive", "agree", "flush", "clash", "dispute", "over",
-	"ack", "lost", "ask", "answer", "result"}
+	"ack", "lost", "answer", "unanswered"}
 
 // spell returns the part of a line about a frame.
 func spell(h *wire.Header) string {

@@ -19,5 +19,5 @@ func TestEveryFrameKindHasAName(t *testing.T) {
 		kinds[name] = k
 	}
 	require.Len(t, frameNames, len(kinds)+1)
-	require.Contains(t, spell(&wire.Header{Kind: wire.FrameResult}), "result of 0")
+	require.Contains(t, spell(&wire.Header{Kind: wire.FrameUnanswered}), "unanswered of 0")
 }

@@ -256,6 +256,18 @@ func (pl *Plan) Outline() ir.Program {
 	return p
 }
 
+// Rank returns the rank whose program pl is.
+func (pl *Plan) Rank() int { return pl.rank }
+
+// Rests reports whether the rank does nothing, and waits for chunks alone, until one comes: it has no
+// signals, values or repairs, and no rule fires by its entry.
+func (pl *Plan) Rests() bool {
+	var m Machine
+	m.Reset(pl)
+	do, arm := m.Set(ir.Enter)
+	return pl.signals == 0 && pl.values == 0 && len(do) == 0 && len(arm) == 0
+}
+
 // Rules returns the number of rules; rules are numbered as in the program.
 func (pl *Plan) Rules() int { return len(pl.need) }
 

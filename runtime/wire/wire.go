@@ -124,31 +124,30 @@ type FrameKind uint8
 
 // The kinds of frames.
 const (
-	FrameSlot    FrameKind = iota + 1 // a chunk with its bytes, or a signal
-	FrameJoined                       // random-peer and adaptive root delay: the sender has entered Seq
-	FrameLate                         // adaptive root delay: whether the multicast of Seq has missed the sender
-	FrameProbe                        // "I am in Seq with fingerprint Print": sent when nothing moves; ranks that have returned from Seq pass it on, at most Arg times
-	FrameAbort                        // the communicator has failed: Print is the cause, a number of package core, and Body the text; rank Arg has found it, rank Slot has caused it
-	FramePublish                      // a rootless message; Seq is its number among those of its origin
-	FrameLeave                        // the sender closes this communicator after operation Seq, in good order unless Arg is 1; Print is the fingerprint of Seq, or 0 if unknown
-	FrameWant                         // the sender asks for parts of Seq: Body is runs of chunks (first and number, u32 each) or, in a datagram, of fragments; it has all chunks below Arg; Slot is Enter if the parts may only be late
-	FrameTaken                        // all ranks in the sender's subtree have the multicast of Seq up to chunk Arg
-	FrameCall                         // the sender has puts of Seq for the receiver, and asks it to say when it enters Seq
-	FrameEntered                      // the sender, which was asked, has entered Seq
-	FrameAbsent                       // rank Arg, which was asked, is inside no operation and has not entered Seq; if Print is 1, it has entered now
-	FrameListen                       // the sender waits for rootless messages that the receiver relays; Print is their fingerprint
-	FrameWatch                        // the sender asks for a sign of life
-	FrameAlive                        // the sign of life that the sender was asked for; as a datagram with a Seq it says that signal Slot of that operation has arrived
-	FrameAgree                        // ballot Seq: Arg is the sender's statement; Body lists the ranks that have gone, are lost and are silent, and the votes of the ranks below it; see package core
-	FrameFlush                        // the sender asks whether the receiver and all ranks behind it have the messages of origin Arg below Seq
-	FrameClash                        // the sender and the receiver differ in operation Seq, whose own fingerprint at the sender is Print, or about rootless messages if Arg is 1; Body is the length (u16) and text of the sender's call, and its fingerprints of the operations before (u32 each, last first)
-	FrameDispute                      // Body is the text of a mismatch because of rank Slot, with both calls: the receiver tells all ranks
-	FrameOver                         // operation Seq has ended at the sender; the receiver lacks a part of it
-	FrameAck                          // all ranks in the sender's subtree have the messages of origin Arg below Seq, and their processes have taken all but the last Slot of these
-	FrameLost                         // the sender lacks Slot messages of origin Arg from Seq on, and asks for them
-	FrameAsk                          // question Seq of origin Arg, which all ranks answer; Body is the operation by which answers are folded, and the question; see package core
-	FrameAnswer                       // the answers of the sender's sub-tree to question Seq of origin Arg, folded: a survey.Answer
-	FrameResult                       // the result of question Seq of origin Arg: a survey.Answer
+	FrameSlot       FrameKind = iota + 1 // a chunk with its bytes, or a signal
+	FrameJoined                          // random-peer and adaptive root delay: the sender has entered Seq
+	FrameLate                            // adaptive root delay: whether the multicast of Seq has missed the sender
+	FrameProbe                           // "I am in Seq with fingerprint Print": sent when nothing moves; ranks that have returned from Seq pass it on, at most Arg times
+	FrameAbort                           // the communicator has failed: Print is the cause, a number of package core, and Body the text; rank Arg has found it, rank Slot has caused it
+	FramePublish                         // a rootless message; Seq is its number among those of its origin; an origin from the number of ranks on stands for messages about questions, see package core
+	FrameLeave                           // the sender closes this communicator after operation Seq, in good order unless Arg is 1; Print is the fingerprint of Seq, or 0 if unknown
+	FrameWant                            // the sender asks for parts of Seq: Body is runs of chunks (first and number, u32 each) or, in a datagram, of fragments; it has all chunks below Arg; Slot is Enter if the parts may only be late
+	FrameTaken                           // all ranks in the sender's subtree have the multicast of Seq up to chunk Arg
+	FrameCall                            // the sender has puts of Seq for the receiver, and asks it to say when it enters Seq
+	FrameEntered                         // the sender, which was asked, has entered Seq
+	FrameAbsent                          // rank Arg, which was asked, is inside no operation and has not entered Seq; if Print is 1, it has entered now
+	FrameListen                          // the sender waits for rootless messages that the receiver relays; Print is their fingerprint
+	FrameWatch                           // the sender asks for a sign of life
+	FrameAlive                           // the sign of life that the sender was asked for; as a datagram with a Seq it says that signal Slot of that operation has arrived
+	FrameAgree                           // ballot Seq: Arg is the sender's statement; Body lists the ranks that have gone, are lost and are silent, and the votes of the ranks below it; see package core
+	FrameFlush                           // the sender asks whether the receiver and all ranks behind it have the messages of origin Arg below Seq
+	FrameClash                           // the sender and the receiver differ in operation Seq, whose own fingerprint at the sender is Print, or about rootless messages if Arg is 1; Body is the length (u16) and text of the sender's call, and its fingerprints of the operations before (u32 each, last first)
+	FrameDispute                         // Body is the text of a mismatch because of rank Slot, with both calls: the receiver tells all ranks
+	FrameOver                            // operation Seq has ended at the sender; the receiver lacks a part of it
+	FrameAck                             // all ranks in the sender's subtree have the messages of origin Arg below Seq, and their processes have taken all but the last Slot of these
+	FrameLost                            // the sender lacks Slot messages of origin Arg from Seq on, and asks for them
+	FrameAnswer                          // the answers of the sender's sub-tree to question Seq of origin Arg, folded: a survey.Answer; these ranks have the messages about questions of Arg below Slot, the lower half of a number
+	FrameUnanswered                      // question Seq of origin Arg has no result, because a rank has left: a survey.Answer
 	frameKinds
 )
 
@@ -158,7 +157,7 @@ func (k FrameKind) Valid() bool { return k > 0 && k < frameKinds }
 // MaxBody returns the greatest length in bytes of the body of a frame of kind k.
 func (k FrameKind) MaxBody() int {
 	switch k {
-	case FrameSlot, FramePublish, FrameAgree, FrameAsk, FrameAnswer, FrameResult:
+	case FrameSlot, FramePublish, FrameAgree, FrameAnswer, FrameUnanswered:
 		return MaxBody
 	}
 	return MaxControl
@@ -177,9 +176,9 @@ type Header struct {
 	Lane  Lane
 	Comm  uint8   // number of the communicator among those of the transport; 0 is the first
 	Epoch uint32  // version of the membership
-	Seq   uint64  // operation number; message number for FramePublish, FrameFlush, FrameAck and FrameLost; question number for FrameAsk, FrameAnswer and FrameResult
-	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort, FrameDispute: the rank that it is about; FrameFlush: a rank; FrameAck, FrameLost: a number of messages; FrameWant: Enter if the sender has heard nothing of the multicast
-	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FramePublish, FrameFlush, FrameAck, FrameLost, FrameAsk, FrameAnswer, FrameResult, FrameAbort: origin; FrameLate: the sender's finding
+	Seq   uint64  // operation number; message number for FramePublish, FrameFlush, FrameAck and FrameLost; question number for FrameAnswer and FrameUnanswered
+	Slot  ir.Slot // FrameSlot: the chunk or the receiver's signal; FrameAbort, FrameDispute: the rank that it is about; FrameFlush: a rank; FrameAck, FrameLost, FrameAnswer: a number of messages; FrameWant: Enter if the sender has heard nothing of the multicast
+	Arg   uint32  // FrameSlot: for a put, how many chunks after Slot follow in the body; for a datagram, 1 if it answers a request; FrameWant, FrameTaken: a number of chunks; FramePublish, FrameFlush, FrameAck, FrameLost, FrameAnswer, FrameUnanswered, FrameAbort: origin; FrameLate: the sender's finding
 	Print uint32  // fingerprint of the operation (its collective, algorithm, root, bytes as far as all ranks know them, element and chunks) and of all operations before it; FrameAbort: the cause
 	Len   int     // bytes of the body
 	From  int     // sender; the receiving transport sets it from the connection or the datagram's verified source

@@ -201,6 +201,8 @@ var builtin = Rules{list: []Rule{
 		Reason: "the fewest rounds"},
 	{Collective: schedule.Exscan, Algorithm: "exscan/doubling", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
+	{Collective: schedule.Anyreduce, Multicast: With, Place: OneEach, Ranks: Range{From: 3, To: spreadTo}, Algorithm: "anyreduce/mcast-acktree",
+		Reason: "the question and the result take one hop each"},
 	{Collective: schedule.Anyreduce, Algorithm: "anyreduce/skip-ring",
 		Reason: "two channels a rank on average"},
 }}

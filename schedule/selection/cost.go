@@ -25,10 +25,23 @@ const (
 	maxSearched   = 1 << 17 // with parameters that a search tries
 )
 
+// Lossy is a model of a network that loses multicasts. The time of an algorithm that multicasts is the
+// mean of up to 32 operations, fewer for large schedules.
+type Lossy struct {
+	sim.Model
+	Loss   float64  // probability that a rank misses a multicast
+	Fanout sim.Time // additional time of a multicast compared with a put
+	Repair sim.Time // the base timeout of repairs
+}
+
+// runs is the number of operations with losses of which the mean is taken.
+const runs = 32
+
 // Cost returns the time when the last rank returns from an operation in case c, on the case's
 // hosts, in a model of package sim. It returns sim.Never if the schedule has more than 2^20
 // actions, or if the number of ranks times the number of chunks of a block is larger. A multicast
-// is one send, and none is lost. The error comes from schedule.New or sim.Run.
+// is one send, and none is lost, unless the model is Lossy. The error comes from schedule.New or
+// sim.Run.
 func Cost(name string, p schedule.Params, c Case, m sim.Model) (sim.Time, error) {
 	of, err := priced(name, p, &c, m, maxDeliveries)
 	return of.Time, err
@@ -54,12 +67,37 @@ func priced(name string, p schedule.Params, in *Case, m sim.Model, most int64) (
 	if _, actions := spec.Size(); actions > most || (alg.Multicasts() || sized(alg.Collective)) && slots > most {
 		return c, nil
 	}
-	r, err := sim.Run(spec, sim.Config{Model: m, Bytes: in.Bytes, Hosts: in.modelled(), Fold: sim.DefaultFold})
-	if err != nil {
+	config := sim.Config{Model: m, Bytes: in.Bytes, Hosts: in.modelled(), Fold: sim.DefaultFold}
+	n := 1
+	if lossy, ok := m.(Lossy); ok {
+		if config.Model = lossy.Model; alg.Multicasts() {
+			config.Loss, config.Fanout, config.Repair = lossy.Loss, lossy.Fanout, lossy.Repair
+		}
+		if _, actions := spec.Size(); config.Loss > 0 {
+			n = int(min(runs, 1+maxSearched/(1+actions)))
+		}
+	}
+	if c.Time, err = mean(spec, config, n); err != nil {
 		return Candidate{}, fmt.Errorf("model of %s: %w", name, err)
 	}
-	c.Time = r.Makespan
 	return c, nil
+}
+
+// mean returns the mean time of n operations, or sim.Never if one of them does not end.
+func mean(spec *schedule.Spec, config sim.Config, n int) (sim.Time, error) {
+	s, err := sim.New(spec, config)
+	if err != nil {
+		return sim.Never, err
+	}
+	var sum sim.Time
+	for seed := range uint64(n) {
+		r, err := s.Run(seed)
+		if err != nil || r.Makespan == sim.Never {
+			return sim.Never, err
+		}
+		sum += r.Makespan
+	}
+	return sum / sim.Time(n), nil
 }
 
 // Choose returns the candidate that takes the least time in a case on a modelled machine: an
@@ -112,6 +150,9 @@ func Compare(c Case, m sim.Model) ([]Candidate, error) {
 // groupings returns the numbers of hosts for which to try an algorithm between masters. 0 means
 // flat.
 func groupings(alg *schedule.Algorithm, c *Case, m sim.Model) []int {
+	if lossy, ok := m.(Lossy); ok {
+		m = lossy.Model
+	}
 	of, ok := m.(sim.LogGP)
 	switch {
 	case c.Hosts == 0 || !slices.Contains(alg.Params, "hosts"):

@@ -73,7 +73,7 @@ func (m *Messages) Tick(now moment.Time) {
 			continue
 		}
 		if st.ack.tick(now, m.Repair/4) {
-			st.own.here = st.next
+			m.confirm(st)
 			m.climb(st)
 		}
 		if st.lack.tick(now, m.Repair/8) {
@@ -113,9 +113,9 @@ func (m *Messages) find(st *stream, rank int) *below {
 // moved acts on messages that have arrived here.
 func (m *Messages) moved(st *stream) {
 	if st.next > st.own.here && m.ripe(st) {
-		st.own.here = st.next
+		m.confirm(st)
 	}
-	if st.next > st.own.here && !st.anyBelow() && m.multicasts() {
+	if st.next > st.own.here && !st.anyBelow() && m.Multicasts() {
 		m.start(&st.ack)
 	}
 	m.climb(st)
@@ -126,8 +126,8 @@ func (m *Messages) moved(st *stream) {
 func (m *Messages) ripe(st *stream) bool {
 	more := st.came.minus(st.before(st.own.here))
 	switch {
-	case !m.multicasts():
-		return st.wanted > st.own.here && st.wanted <= st.next
+	case !m.Multicasts():
+		return st.wanted > st.own.here && st.wanted <= st.next || m.AtOnce && more.bytes >= uint64(m.Bytes)/4
 	case st.next-st.own.here >= m.step(), more.bytes >= uint64(m.Bytes)/4:
 		return true
 	case m.share > 0 && more.room >= uint64(m.share)/4:
@@ -152,7 +152,7 @@ func (st *stream) anyBelow() bool {
 // processes have taken them.
 func (m *Messages) climb(st *stream) {
 	all := st.all()
-	news := all.taken > st.told.taken || all.here > st.told.here && (m.multicasts() || all.here >= st.wanted && st.wanted > st.told.here)
+	news := all.taken > st.told.taken || all.here > st.told.here && (m.Multicasts() || all.here >= st.wanted && st.wanted > st.told.here)
 	if st.up >= 0 && news && !m.host.Failed() {
 		st.told = all
 		m.host.Put(st.up, m.control(wire.FrameAck, all.here, int(all.here-all.taken), st.origin))
@@ -168,10 +168,10 @@ func (m *Messages) acknowledged(h *wire.Header) {
 	if !m.valid(h) {
 		return
 	}
-	st := m.stream(int(h.Arg))
+	st := m.stream(m.origin(h))
 	b := m.find(st, h.From)
 	if b == nil || uint64(h.Slot) > h.Seq || h.Seq > m.limit(st) {
-		m.host.Violation(h, "unexpected acknowledgement of %d messages of origin %d, of which %d are taken", h.Seq, h.Arg, h.Seq-uint64(h.Slot))
+		m.host.Violation(h, "unexpected acknowledgement of %d messages of origin %d, of which %d are taken", h.Seq, m.origin(h), h.Seq-uint64(h.Slot))
 		return
 	}
 	b.here, b.taken = max(b.here, h.Seq), max(b.taken, h.Seq-uint64(h.Slot))
@@ -179,10 +179,43 @@ func (m *Messages) acknowledged(h *wire.Header) {
 	if b.here >= st.next {
 		b.late = timer{}
 	}
-	if st.own.here < st.next {
-		st.own.here = st.next
+	m.confirm(st)
+	m.climb(st)
+}
+
+// Answered confirms to rank to, which gets an answer of this rank and all below it, the messages of an
+// origin that they have: the answer must say the number that Answered returns. So it takes the place
+// of the acknowledgement (paper 002, section 3). If no answer goes to the rank above, an
+// acknowledgement does.
+func (m *Messages) Answered(origin, to int) (here uint64) {
+	st := m.stream(origin)
+	m.confirm(st)
+	if st.up == to {
+		st.told = st.all()
 	}
 	m.climb(st)
+	return st.all().here
+}
+
+// Heard takes the number that a rank below has got from Answered, without its upper half. It returns
+// false if no correct rank has this number.
+func (m *Messages) Heard(origin, from int, number uint32) bool {
+	st := m.stream(origin)
+	b := m.find(st, from)
+	if b == nil {
+		return false
+	}
+	here := b.here + uint64(max(0, int32(number-uint32(b.here)))) // an acknowledgement may have overtaken the answer's making
+	if here > m.limit(st) {
+		return false
+	}
+	b.here, b.taken = here, max(b.taken, here)
+	m.hears(st, here)
+	if b.here >= st.next {
+		b.late = timer{}
+	}
+	m.release(st)
+	return true
 }
 
 // valid checks the fields that all frames about the messages of an origin have in common.
@@ -190,8 +223,8 @@ func (m *Messages) valid(h *wire.Header) bool {
 	switch {
 	case h.Print != m.Print:
 		m.host.Disagree(h)
-	case int(h.Arg) >= m.Size:
-		m.host.Violation(h, "unexpected frame kind %d about messages of origin %d", h.Kind, h.Arg)
+	case m.origin(h) < 0 || m.origin(h) >= m.Size:
+		m.host.Violation(h, "unexpected frame kind %d about messages of origin %d", h.Kind, m.origin(h))
 	default:
 		m.used = true
 		return true
@@ -213,7 +246,7 @@ func (m *Messages) hears(st *stream, seq uint64) {
 	st.known = max(st.known, seq)
 	switch {
 	case st.known <= max(st.next, st.asked):
-	case m.multicasts():
+	case m.Multicasts():
 		m.start(&st.lack)
 	case st.up < 0:
 		m.severed(st)
@@ -222,7 +255,7 @@ func (m *Messages) hears(st *stream, seq uint64) {
 
 // expect starts the timeouts for the acknowledgements that are missing.
 func (m *Messages) expect(st *stream) {
-	if !m.multicasts() {
+	if !m.Multicasts() {
 		return
 	}
 	for i := range st.below {
@@ -258,9 +291,9 @@ func (m *Messages) questioned(h *wire.Header) {
 	if !m.valid(h) {
 		return
 	}
-	st := m.stream(int(h.Arg))
+	st := m.stream(m.origin(h))
 	if !m.isBelow(st.origin, m.Rank, h.From) || h.Seq > m.limit(st) {
-		m.host.Violation(h, "unexpected question about %d messages of origin %d", h.Seq, h.Arg)
+		m.host.Violation(h, "unexpected question about %d messages of origin %d", h.Seq, m.origin(h))
 		return
 	}
 	m.follow(st, h.From)
@@ -318,10 +351,10 @@ func (m *Messages) asked(h *wire.Header) {
 	if !m.valid(h) {
 		return
 	}
-	st, n := m.stream(int(h.Arg)), uint64(h.Slot)
+	st, n := m.stream(m.origin(h)), uint64(h.Slot)
 	b := m.find(st, h.From)
 	if b == nil || n == 0 || n > uint64(m.Window) || h.Seq > m.limit(st) || h.Seq+n > m.limit(st) {
-		m.host.Violation(h, "unexpected request for %d messages of origin %d from %d on", n, h.Arg, h.Seq)
+		m.host.Violation(h, "unexpected request for %d messages of origin %d from %d on", n, m.origin(h), h.Seq)
 		return
 	}
 	for seq := max(h.Seq, st.freed); seq < h.Seq+n; seq++ {

@@ -106,7 +106,7 @@ func (m *Messages) Farewells() {
 func (m *Messages) Parting(dst []int) []int {
 	dst = m.Overlay.Channels(dst, m.Rank)
 	switch {
-	case !m.multicasts():
+	case !m.Multicasts():
 		dst = append(append(dst, m.Sources()...), m.listeners...)
 		for _, st := range m.streams {
 			if st == nil {
@@ -133,5 +133,5 @@ func (m *Messages) MayLeave(rank int) bool {
 			return true
 		}
 	}
-	return !m.multicasts() && slices.Contains(m.Sources(), rank)
+	return !m.Multicasts() && slices.Contains(m.Sources(), rank)
 }

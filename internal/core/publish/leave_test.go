@@ -106,7 +106,7 @@ func TestRanksLeave(t *testing.T) {
 					m.Left(leaver)
 				}
 			}
-			if sent[r] < each && m.HasRoom() {
+			if sent[r] < each && m.HasRoom(0) {
 				m.Publish(slices.Repeat([]byte{byte(sent[r])}, int(5*sent[r])))
 				sent[r]++
 			}

@@ -39,6 +39,13 @@ type Config struct {
 	MaxMessage int     // greatest length of a message in bytes
 
 	Repair moment.Time // base timeout of repairs
+
+	// Offset is what the frames of this end add to the origin, to differ from those of another end
+	// of the same rank.
+	Offset int
+	// AtOnce says that the host takes every message when it comes. So a message that has come is
+	// taken, and a rank acknowledges only by time and by Answered.
+	AtOnce bool
 }
 
 // Host is the communicator of a rank's end. Its methods must not call the end.
@@ -110,8 +117,8 @@ func New(cfg Config, host Host, members *presence.Roster) *Messages {
 	return m
 }
 
-// multicasts reports whether some messages are multicast. If not, nothing is lost, and no timer runs.
-func (m *Messages) multicasts() bool { return m.longest >= 0 }
+// Multicasts reports whether some messages are multicast. If not, nothing is lost, and no timer runs.
+func (m *Messages) Multicasts() bool { return m.longest >= 0 }
 
 // Waiting returns how many messages have arrived that the process has not taken.
 func (m *Messages) Waiting() int { return m.inbox.len() }
@@ -122,7 +129,7 @@ func (m *Messages) Counts() Counts { return m.counts }
 // control fills a frame without a body about the first seq messages of an origin.
 func (m *Messages) control(k wire.FrameKind, seq uint64, slot, origin int) *wire.Frame {
 	m.frame = wire.Frame{Header: wire.Header{
-		Kind: k, Lane: wire.LaneControl, Epoch: m.Epoch, Seq: seq, Slot: ir.Slot(slot), Print: m.Print, Arg: uint32(origin), From: m.Rank,
+		Kind: k, Lane: wire.LaneControl, Epoch: m.Epoch, Seq: seq, Slot: ir.Slot(slot), Print: m.Print, Arg: uint32(m.Offset + origin), From: m.Rank,
 	}}
 	return &m.frame
 }
@@ -131,7 +138,7 @@ func (m *Messages) control(k wire.FrameKind, seq uint64, slot, origin int) *wire
 func (m *Messages) message(origin int, seq uint64, p *parcel) *wire.Frame {
 	m.frame = wire.Frame{
 		Header: wire.Header{
-			Kind: wire.FramePublish, Lane: wire.LaneControl, Epoch: m.Epoch, Seq: seq, Arg: uint32(origin),
+			Kind: wire.FramePublish, Lane: wire.LaneControl, Epoch: m.Epoch, Seq: seq, Arg: uint32(m.Offset + origin),
 			Print: m.Print, Len: len(p.data), From: m.Rank,
 		},
 		Body: p.data, Unsent: &p.unsent,
@@ -140,13 +147,16 @@ func (m *Messages) message(origin int, seq uint64, p *parcel) *wire.Frame {
 	return &m.frame
 }
 
+// origin returns the origin that a frame is about.
+func (m *Messages) origin(h *wire.Header) int { return int(h.Arg) - m.Offset }
+
 // accepts checks the fields that all messages that are put have in common.
 func (m *Messages) accepts(h *wire.Header) bool {
 	switch {
 	case h.Print != m.Print:
 		m.host.Disagree(h)
-	case int(h.Arg) >= m.Size || int(h.Arg) == m.Rank || h.Len > m.MaxMessage:
-		m.host.Violation(h, "message of origin %d with %d bytes", h.Arg, h.Len)
+	case m.origin(h) >= m.Size || m.origin(h) == m.Rank || h.Len > m.MaxMessage:
+		m.host.Violation(h, "message of origin %d with %d bytes", m.origin(h), h.Len)
 	default:
 		return true
 	}

@@ -127,7 +127,7 @@ func TestMulticasts(t *testing.T) {
 			now += moment.Time(random.IntN(5)) * 1e6
 			r := random.IntN(size)
 			c := e.ends[r]
-			if st := c.own(); st.next < each && c.HasRoom() {
+			if st := c.own(); st.next < each && c.HasRoom(0) {
 				c.Publish(text(r, st.next))
 			}
 			if busy := e.Busy(); len(busy) > 0 {
@@ -388,12 +388,12 @@ func TestRoomOfReceivers(t *testing.T) {
 	e := newClub(t, "anycast/mcast-acktree", 2, cfg)
 	c := e.ends[0]
 	c.Publish([]byte("x"))
-	require.True(t, c.HasRoom())
+	require.True(t, c.HasRoom(0))
 	c.Publish([]byte("y"))
-	require.False(t, c.HasRoom(), "two datagrams may stand in a buffer of four between two ranks")
+	require.False(t, c.HasRoom(0), "two datagrams may stand in a buffer of four between two ranks")
 	e.pass(1)
 	e.carry(1, 0)
-	require.True(t, c.HasRoom())
+	require.True(t, c.HasRoom(0))
 	c.Publish(make([]byte, 2001))
 	require.Empty(t, e.Grams)
 	require.Len(t, *e.Lane(0, 1, wire.LaneControl), 1)

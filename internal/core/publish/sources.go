@@ -20,7 +20,7 @@ type sources struct {
 func (m *Messages) Sources() []int {
 	if s := &m.sources; !s.sought {
 		s.sought = true
-		if m.multicasts() {
+		if m.Multicasts() {
 			for rank := range m.Size {
 				if rank != m.Rank {
 					s.list = append(s.list, rank)
@@ -61,7 +61,7 @@ func (m *Messages) sendersTo(dst []int, rank int) []int {
 
 // left puts the sources of a source that has left in its place.
 func (s *sources) left(m *Messages, rank int) {
-	if !s.sought || m.multicasts() || !slices.Contains(s.list, rank) {
+	if !s.sought || m.Multicasts() || !slices.Contains(s.list, rank) {
 		return
 	}
 	known := len(s.list)

@@ -121,6 +121,13 @@ func (st *stream) all() progress {
 	return p
 }
 
+// confirm records that this rank acknowledges all messages that have come.
+func (m *Messages) confirm(st *stream) {
+	if st.own.here = st.next; m.AtOnce {
+		st.own.taken = st.next
+	}
+}
+
 // room returns the number of bytes that a message takes in a receiver's buffer.
 func (m *Messages) room(bytes int) int {
 	if bytes > m.longest {
@@ -137,20 +144,21 @@ func (m *Messages) Came(origin int) uint64 {
 	return 0
 }
 
-// HasRoom reports whether another message may be published. Two windows bound the messages under
+// HasRoom reports whether another message may be published, and after it as many as are promised.
+// Two windows bound the messages under
 // way. One holds messages that not all processes have taken. The other, a short one, holds multicasts
 // that not all ranks have acknowledged. So multicasts do not overrun the buffers of receivers, even
 // if all ranks publish.
-func (m *Messages) HasRoom() bool {
+func (m *Messages) HasRoom(promised int) bool {
 	st := m.own()
 	if len(st.below) == 0 {
 		return true
 	}
 	all := st.all()
-	if all.taken == st.next {
+	if all.taken == st.next && promised < m.Window {
 		return true
 	}
-	if st.next-all.taken >= uint64(m.Window) || st.came.minus(st.before(all.taken)).bytes >= uint64(m.Bytes) {
+	if st.next-all.taken+uint64(promised) >= uint64(m.Window) || st.came.minus(st.before(all.taken)).bytes >= uint64(m.Bytes) {
 		return false
 	}
 	return m.share == 0 || st.came.minus(st.before(all.here)).room < uint64(m.share)
@@ -230,7 +238,7 @@ func (m *Messages) passDown(st *stream, p *piece) {
 
 // Fragment takes a datagram of a multicast. It returns false if the datagram is invalid.
 func (m *Messages) Fragment(h *wire.Header, offset int, payload []byte) bool {
-	if h.Print != m.Print || int(h.Arg) != h.From || h.From == m.Rank || h.Len > m.longest {
+	if h.Print != m.Print || m.origin(h) != h.From || h.From == m.Rank || h.Len > m.longest {
 		return false
 	}
 	datagram := m.Caps.Datagram
@@ -275,7 +283,7 @@ func (m *Messages) fits(st *stream, h *wire.Header) bool {
 		return false
 	}
 	known := st.ring != nil && st.at(h.Seq).state != pieceNone
-	return known || st.held < m.Bytes+m.MaxMessage
+	return known || m.AtOnce || st.held < m.Bytes+m.MaxMessage
 }
 
 // Body says where the body of a [wire.FramePublish] goes, or that the frame is dropped.
@@ -286,15 +294,15 @@ func (m *Messages) Body(h *wire.Header) ([]byte, wire.Verdict) {
 	if !m.accepts(h) {
 		return nil, wire.Drop
 	}
-	st := m.stream(int(h.Arg))
+	st := m.stream(m.origin(h))
 	switch {
 	case !m.isBelow(st.origin, m.Rank, h.From):
-		m.host.Violation(h, "unexpected message of origin %d, which does not come by this rank", h.Arg)
+		m.host.Violation(h, "unexpected message of origin %d, which does not come by this rank", st.origin)
 		return nil, wire.Drop
 	case h.Seq < st.next || st.ring != nil && h.Seq-st.freed < uint64(len(st.ring)) && st.has(h.Seq):
 		return nil, wire.Drop // the multicast has come meanwhile
 	case !m.fits(st, h):
-		m.host.Violation(h, "origin %d sends more than its window", h.Arg)
+		m.host.Violation(h, "origin %d sends more than its window", st.origin)
 		return nil, wire.Drop
 	}
 	p := m.parcel(h.Len)
@@ -324,7 +332,7 @@ func (m *Messages) arrived(h *wire.Header) {
 	m.used = true
 	data := m.incoming[h.From]
 	m.incoming[h.From] = nil
-	st := m.stream(int(h.Arg))
+	st := m.stream(m.origin(h))
 	m.follow(st, h.From)
 	if h.Seq < st.next {
 		return // the multicast has come meanwhile
@@ -376,8 +384,13 @@ func (m *Messages) Take() Message {
 }
 
 // step is the number of messages that one acknowledgement covers if they are short and no rank
-// waits for it.
-func (m *Messages) step() uint64 { return uint64(max(1, m.Window/4)) }
+// waits for it. It is never reached if answers acknowledge.
+func (m *Messages) step() uint64 {
+	if m.AtOnce {
+		return uint64(m.Window + 1)
+	}
+	return uint64(max(1, m.Window/4))
+}
 
 // coveredBelow reports whether all ranks below have a message.
 func (st *stream) coveredBelow(seq uint64) bool {

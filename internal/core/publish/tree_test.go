@@ -42,7 +42,7 @@ func TestTrees(t *testing.T) {
 			require.Less(t, steps, 100_000, "it does not end")
 			r := random.IntN(size)
 			m := e.ends[r]
-			if sent[r] < each && m.HasRoom() {
+			if sent[r] < each && m.HasRoom(0) {
 				m.Publish(text(r, sent[r]))
 				sent[r]++
 			}

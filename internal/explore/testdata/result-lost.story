@@ -1,7 +1,7 @@
 rank 1 gets no result though all ranks are well: ask: question 0 of rank 0, with 1 answer: rank 0: no usable answer: rank has left: it has closed its communicator
 
-rank 0 enters question; rank 0 puts question 0 of rank 0 to 1
-question 0 of rank 0 from 0 to 1 arrives
+rank 0 enters question; rank 0 puts message 0 about questions of rank 0 to 1
+message 0 about questions of rank 0 from 0 to 1 arrives
 rank 0 takes a question or a result
 rank 0 answers question 0 of rank 0
 rank 1 takes a question or a result

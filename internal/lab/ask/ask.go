@@ -20,6 +20,7 @@ import (
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime"
 	"github.com/schedgen/schedgen/runtime/machine"
+	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
@@ -31,6 +32,9 @@ const (
 	hub    = 0
 	answer = 8 // bytes
 )
+
+// byMulticast asks by multicast.
+const byMulticast = "anyreduce/mcast-acktree"
 
 // Verb measures questions that one rank asks and all ranks answer.
 type Verb struct {
@@ -44,19 +48,21 @@ and with a coordinator, which paper 001 names as the alternative: a rank that ge
 all others, adds up the answers and tells all the result.
 
 The first table comes from the LogGP model with the parameters of paper 001's figures, and depends on
-no machine. The second table is measured over TCP on this host. All ranks are goroutines of one
-process. The asker is rank 1 and the coordinator rank 0. Answers are one number of 8 bytes.
+no machine. The other two are measured on this host, over TCP and over TCP with UDP multicast, by
+which the question and the result then go. All ranks are goroutines of one process. The asker is rank
+1 and the coordinator rank 0. Answers are one number of 8 bytes.
 
-For Ask, the other ranks are in no call: the runtime answers for them in the background. In all other
-columns every rank makes the call at the same time and polls. The operations take turns in each
-round, in a random order, and all ranks meet between them.
+For Ask, the other ranks are in no call: the runtime answers for them in the background. It first has
+to take over from the barrier before. "Ask, rested" asks 10 ms after the barrier, so that it has done
+so. In all other columns every rank makes the call at the same time and polls. The operations take
+turns in each round, in a random order, and all ranks meet between them.
 
 Example:
 
   schedlab ask > docs/results/ask.md`
 }
 
-// Run prints both tables in Markdown.
+// Run prints the tables in Markdown.
 func (v *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 	if err := v.CheckRounds(1); err != nil {
 		return err
@@ -69,7 +75,7 @@ func run(ctx context.Context, w io.Writer, sizes []int, rounds int) error {
 	fmt.Fprintln(w, "\n`schedlab ask`: one number of 8 bytes of every rank is added up, for a question of rank 1.")
 	fmt.Fprintln(w, "\nIn the LogGP model (L = 1 µs, o = g = 0.3 µs, 10 GB/s), in µs until the asker has the result, and until all have it:")
 	fmt.Fprintln(w)
-	report.WriteTitles(w, "ranks:", "anyreduce/skip-ring:", "anyreduce/circulant:", "coordinator:", "allreduce/doubling:")
+	report.WriteTitles(w, "ranks:", "anyreduce/skip-ring:", "anyreduce/circulant:", "anyreduce/mcast-acktree:", "coordinator:", "allreduce/doubling:")
 	for _, size := range sizes {
 		times, err := modelled(size)
 		if err != nil {
@@ -77,9 +83,22 @@ func run(ctx context.Context, w io.Writer, sizes []int, rounds int) error {
 		}
 		report.WriteCells(w, slices.Concat([]any{size}, times)...)
 	}
-	fmt.Fprintf(w, "\nMeasured over TCP on one host, median µs at the asker of %d rounds:\n", rounds)
+	for _, by := range []struct {
+		words     string
+		multicast bool
+	}{{"TCP", false}, {"TCP and UDP multicast", true}} {
+		fmt.Fprintf(w, "\nMeasured over %s on one host, median µs at the asker of %d rounds:\n", by.words, rounds)
+		if err := table(ctx, w, sizes, rounds, by.multicast); err != nil {
+			return fmt.Errorf("%s: %w", by.words, err)
+		}
+	}
+	return nil
+}
+
+// table measures and prints the times over one transport.
+func table(ctx context.Context, w io.Writer, sizes []int, rounds int, multicast bool) error {
 	for i, size := range sizes {
-		names, times, err := measured(ctx, size, rounds)
+		names, times, err := measured(ctx, size, rounds, multicast)
 		if err != nil {
 			return fmt.Errorf("%d ranks: %w", size, err)
 		}
@@ -132,7 +151,7 @@ func modelled(ranks int) (times []any, err error) {
 		return nil, err
 	}
 	var all []sim.Programs
-	for _, name := range []string{"anyreduce/skip-ring", "anyreduce/circulant", "", "allreduce/doubling"} {
+	for _, name := range []string{"anyreduce/skip-ring", "anyreduce/circulant", byMulticast, "", "allreduce/doubling"} {
 		if name == "" {
 			all = append(all, sim.Of(star))
 			continue
@@ -170,19 +189,26 @@ func number(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(
 type operation struct {
 	name   string
 	listen bool                                                               // only the asker calls
+	rest   time.Duration                                                      // before the asker calls
 	call   func(ctx context.Context, c *runtime.Comm) (got []byte, err error) // got: at the asker
 	times  []time.Duration                                                    // at the asker
 }
 
-func operations(ranks int) ([]*operation, error) {
+func operations(ranks int, multicast bool) ([]*operation, error) {
+	ask := func(ctx context.Context, c *runtime.Comm) ([]byte, error) { return c.Ask(ctx, number(0)) }
 	all := []*operation{
-		{name: "Ask", listen: true, call: func(ctx context.Context, c *runtime.Comm) ([]byte, error) { return c.Ask(ctx, number(0)) }},
+		{name: "Ask", listen: true, call: ask},
+		{name: "Ask, rested", listen: true, rest: 10 * time.Millisecond, call: ask},
+	}
+	names := []string{"anyreduce/skip-ring", "anyreduce/circulant", "coordinator"}
+	if multicast {
+		names = []string{byMulticast, "coordinator"}
 	}
 	star, err := coordinated(ranks)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"anyreduce/skip-ring", "anyreduce/circulant", "coordinator"} {
+	for _, name := range names {
 		s := star
 		if name != "coordinator" {
 			spec, err := schedule.New(name, schedule.Params{Ranks: ranks, Root: asker, Chunks: 1})
@@ -215,12 +241,12 @@ func operations(ranks int) ([]*operation, error) {
 }
 
 // measured returns the names of the operations, and the median time of each at the asker.
-func measured(ctx context.Context, ranks, rounds int) (names []string, medians []time.Duration, err error) {
-	ops, err := operations(ranks)
+func measured(ctx context.Context, ranks, rounds int, multicast bool) (names []string, medians []time.Duration, err error) {
+	ops, err := operations(ranks, multicast)
 	if err != nil {
 		return nil, nil, err
 	}
-	comms, err := connect(ctx, ranks)
+	comms, err := connect(ctx, ranks, multicast)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -251,6 +277,7 @@ func once(ctx context.Context, comms []*runtime.Comm, o *operation) (took time.D
 			if o.listen && c.Rank() != asker {
 				return nil
 			}
+			time.Sleep(o.rest)
 			start := time.Now()
 			got, err := o.call(ctx, c)
 			if c.Rank() == asker {
@@ -273,8 +300,8 @@ func eachRank(comms []*runtime.Comm, f func(c *runtime.Comm) error) error {
 	return errors.Join(errs...)
 }
 
-// connect joins ranks over TCP, which answer questions with the number 1.
-func connect(ctx context.Context, ranks int) ([]*runtime.Comm, error) {
+// connect joins ranks over TCP, or over TCP and multicast, which answer questions with the number 1.
+func connect(ctx context.Context, ranks int, multicast bool) ([]*runtime.Comm, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -287,9 +314,16 @@ func connect(ctx context.Context, ranks int) ([]*runtime.Comm, error) {
 			if rank == 0 {
 				cfg.Listener = l
 			}
-			tr, err := tcp.Join(ctx, cfg)
+			var by runtime.Config
+			var err error
+			if multicast {
+				by.Algorithms = runtime.Algorithms{schedule.Anyreduce: {Name: byMulticast}}
+				by.Transport, err = mcast.Join(ctx, mcast.Config{TCP: cfg})
+			} else {
+				by.Transport, err = tcp.Join(ctx, cfg)
+			}
 			if err == nil {
-				comms[rank], err = runtime.Join(ctx, runtime.Config{Transport: tr})
+				comms[rank], err = runtime.Join(ctx, by)
 			}
 			if err == nil {
 				err = comms[rank].Answers(runtime.Answering{Fold: sum, Answer: func(runtime.Message) []byte { return number(1) }})

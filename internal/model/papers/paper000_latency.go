@@ -2,6 +2,7 @@ package papers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/sim"
@@ -64,7 +65,15 @@ func latency000(ctx context.Context, o Options) (*Figure, error) {
 		return nil, err
 	}
 	f := &Figure{X: sizeAxis, Y: latencyAxis, Series: all, Notes: []string{
-		"The paper: the two stages take a constant time. So they do here, where nothing is lost; 000/penalty has losses.", fitted000}}
+		"The paper: the two stages take a constant time. So they do where nothing is lost. With losses the longest run of ranks in the chain that have lost the multicast grows with the logarithm of the ranks. " +
+			"Chosen: the root takes a tree as the second stage if it has heard of many losses, as under DelayAdaptive; the mean over operations after the first 64.", fitted000}}
+	for _, loss := range []float64{0.1, 0.5} {
+		lossy, err := lossy000(o, loss)
+		if err != nil {
+			return nil, err
+		}
+		f.Series = append(f.Series, lossy...)
+	}
 	saved := func(tree, stages *Series) float64 { return 100 * (1 - stages.y(ranks116)/tree.y(ranks116)) }
 	slower := func(tree, stages *Series) float64 { return firstAbove(tree, stages) }
 	const stated = 20 // processes from which the tree is slower (section 4.3)
@@ -77,6 +86,43 @@ func latency000(ctx context.Context, o Options) (*Figure, error) {
 	return f, f.addMeasured(ctx, o, ofInts(2, 3, 4, 5, 6, 7, 8),
 		realCurve{"binomial tree", Job{Operation: "bcast", Algorithm: tree000, Bytes: bytes000}},
 		realCurve{"two stages", Job{Operation: "bcast", Algorithm: mcast000, Bytes: bytes000}})
+}
+
+// lossy000 returns the curves of figure 4 of the second stages if each rank loses the multicast with
+// a probability.
+func lossy000(o Options, loss float64) (all []Series, err error) {
+	xs, runs := ofInts(2, 4, 8, 16, 23, 32, 48, 64, 90, ranks116), 600
+	if o.Quick {
+		xs, runs = ofInts(2, 23, ranks116), 100
+	}
+	for _, of := range []struct {
+		name, algorithm string
+		adaptive        bool
+	}{{"chain", mcast000, false}, {"tree", treed000, false}, {"chosen", mcast000, true}} {
+		s, err := curveOf(fmt.Sprintf("%s, %.0f %% lost", of.name, 100*loss), Simulation, xs, func(x float64) (float64, error) {
+			c := odin.config()
+			c.Loss, c.Delay.Adaptive = loss, of.adaptive
+			return mean000(of.algorithm, int(x), c, o.Seed, runs)
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// mean000 returns the mean time in µs until the last of p ranks returns, over operations after the
+// first 64, in which an adaptive root learns.
+func mean000(algorithm string, p int, c sim.Config, seed uint64, runs int) (float64, error) {
+	const learns = 64
+	var sum sim.Time
+	err := repeat(algorithm, schedule.Params{Ranks: p}, c, seed, learns+runs, func(i int, r *sim.Result) {
+		if i >= learns {
+			sum += r.Makespan
+		}
+	})
+	return micros(sum) / float64(runs), err
 }
 
 // firstAbove returns the first X from which on a is above b, or None.

@@ -27,11 +27,19 @@ func simulate(name string, p schedule.Params, c sim.Config) (*sim.Result, error)
 }
 
 // repeat simulates operations of an algorithm, with seeds from seed on, and passes each result to
-// see.
+// see. If the root is adaptive, it chooses the second stage.
 func repeat(name string, p schedule.Params, c sim.Config, seed uint64, runs int, see func(i int, r *sim.Result)) error {
 	spec, err := schedule.New(name, p)
 	if err != nil {
 		return err
+	}
+	if c.Delay.Adaptive {
+		alg := spec.Algorithm()
+		otherwise, lost := alg.Otherwise()
+		if c.Otherwise, err = schedule.New(otherwise, p); err != nil {
+			return err
+		}
+		c.Lost = lost
 	}
 	s, err := sim.New(spec, c)
 	if err != nil {
