@@ -283,7 +283,8 @@ type Totals struct {
 	Answered        uint64        `json:"answered"`          // questions that this rank has answered
 	LostRanks       uint64        `json:"lost_ranks"`        // processes lost by communicators that share the transport
 	Transport       wire.Stats    `json:"transport"`         // counters of the transport, which other communicators may share
-	RootDelay       time.Duration `json:"root_delay_ns"`     // the current delay of DelayAdaptive
+	RootDelay       time.Duration `json:"root_delay_ns"`     // how long the root waits at most now, under DelayAdaptive
+	OtherStage      uint64        `json:"other_stage"`       // broadcasts for which the root has chosen bcast/mcast-binomial, under DelayAdaptive
 	LastMcastChunks int           `json:"last_mcast_chunks"` // McastChunks of the last operation that moved blocks
 	LastPutChunks   int           `json:"last_put_chunks"`   // PutChunks of the last operation that moved blocks
 }
@@ -302,7 +303,7 @@ func (c *Comm) totals() Totals {
 		LastMcastChunks: n.LastMcastChunks, LastPutChunks: n.LastPutChunks,
 		Repairs: n.Repairs, Doubled: n.Doubled, Stale: n.Stale + c.drv.stale,
 		Published: n.Published, Delivered: n.Delivered, Given: n.Given, Asked: n.Asked, Answered: n.Answered, LostRanks: uint64(len(c.drv.gone)),
-		RootDelay: time.Duration(n.Delay), Transport: c.drv.tr.Stats(),
+		RootDelay: time.Duration(n.Delay), OtherStage: n.OtherStage, Transport: c.drv.tr.Stats(),
 	}
 }
 

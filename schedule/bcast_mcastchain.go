@@ -47,4 +47,4 @@ func mcastChain() Algorithm {
 // most, but its inner ranks put to several others. On modelled machines the two take the same time at
 // losses of 5 % to 25 %, the more the dearer a send is for its sender, and hardly depending on the
 // number of ranks (schedlab papers --figure 000/second-stage).
-const treedFrom = 0.2
+const treedFrom = 0.15

@@ -57,6 +57,7 @@ type Totals struct {
 	McastChunks     uint64 // chunks of blocks that arrived by multicast first
 	PutChunks       uint64 // chunks of blocks that arrived by put first: by the algorithm or a repair
 	LastMcastChunks int    // McastChunks of the last operation that moved blocks
+	OtherStage      uint64 // broadcasts for which the root has chosen the other second stage
 	LastPutChunks   int    // PutChunks of the last operation that moved blocks
 }
 

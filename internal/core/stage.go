@@ -71,6 +71,7 @@ func (ops *operations) chooseStage(o *op) {
 func (ops *operations) change(o *op) {
 	entered := o.machine.Has(ir.Enter)
 	o.plan, o.print, o.changed = o.plan.other, o.print^otherStage, true
+	ops.totals.OtherStage++
 	o.machine.Reset(o.plan.program)
 	ops.openFlow(o)
 	ops.openLosses(o)
