@@ -169,3 +169,26 @@ func TestTunesEveryCollective(t *testing.T) {
 		require.Equal(t, want, g.Ranks[len(g.Ranks)-1], tunable()[i])
 	}
 }
+
+// TestTuneForMulticast checks that the model makes rules for networks with multicast, and that the
+// second stage of a broadcast is a tree if half of the ranks lose it.
+func TestTuneForMulticast(t *testing.T) {
+	const tune = "tune --from-model --collective bcast --up-to 16 --size 1B..32B --multicast"
+	rules := func(args string) string {
+		code, out, said := execute(t, tune+args)
+		require.Zero(t, code, said)
+		return out
+	}
+	none, half := rules(" --loss 0"), rules(" --loss 0.5")
+	require.NotContains(t, none, `"max":16}`, "the built-in choice is as good")
+	require.Contains(t, half, `"multicast":true,"memory":false,"algorithm":"bcast/mcast-binomial"`)
+	require.NotEqual(t, half, rules(" --loss 0.5 --fanout-lag 1ms"))
+	for args, want := range map[string]string{
+		"tune --from-model --loss 0.1": "--loss: needs --multicast", "tune --from-model --repair 1ms": "--repair: needs --multicast",
+		"tune --from-model --fanout-lag 1ms": "--fanout-lag: needs --multicast", tune + " --loss 2": "--loss=2: must be in 0..1",
+	} {
+		code, _, said := execute(t, args)
+		require.NotZero(t, code)
+		require.Contains(t, said, want)
+	}
+}

@@ -339,3 +339,30 @@ func TestRepairsOfBusyRanks(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, sim.Never, r.Makespan)
 }
+
+// TestOtherwise checks that an adaptive root chooses the other schedule if many ranks lose its
+// multicasts, and only then.
+func TestOtherwise(t *testing.T) {
+	chain, tree := spec(t, "bcast/mcast-chain", schedule.Params{Ranks: 32}), spec(t, "bcast/mcast-binomial", schedule.Params{Ranks: 32})
+	span := func(c sim.Config, of sim.Programs) (sum sim.Time) {
+		c.Model = sim.LogGP{L: 100_000, O: 10, Gap: 10}
+		s, err := sim.New(of, c)
+		require.NoError(t, err)
+		for seed := range uint64(300) {
+			r, err := s.Run(seed)
+			require.NoError(t, err)
+			if seed >= 100 {
+				sum += r.Makespan
+			}
+		}
+		return sum
+	}
+	for loss, chosen := range map[float64]sim.Programs{0.02: chain, 0.8: tree} {
+		c := sim.Config{Loss: loss, Delay: sim.Delay{Fixed: 200_000, Adaptive: true}} // the drawn rank has called before
+		fixed := span(c, chosen)
+		c.Otherwise, c.Lost = tree, 0.3
+		require.Equal(t, fixed, span(c, chain), "a loss of %v", loss)
+	}
+	_, err := sim.New(chain, sim.Config{Model: sim.DefaultLogGP(), Otherwise: spec(t, "bcast/mcast-binomial", schedule.Params{Ranks: 31})})
+	require.ErrorContains(t, err, "32 ranks, root 0, and otherwise bcast/mcast-binomial of 31 ranks, root 0")
+}
