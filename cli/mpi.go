@@ -28,7 +28,7 @@ type mpiCmd struct {
 	Interface string `placeholder:"NAME" complete:"interface" help:"Network interface on which engine go multicasts between hosts; default none."`
 	Delay     string `expert:"" placeholder:"POLICY" complete:"delay" help:"When a root of engine go starts to multicast: none, adaptive or random-peer; default none."`
 	rulesFlag
-	Learn   string   `placeholder:"FILE" complete:"file" help:"Engine go chooses its algorithms by the times of the first calls of each length, and writes rules for --rules to FILE."`
+	Learn   string   `placeholder:"FILE" complete:"file" help:"Engine go chooses among its algorithms and the MPI by the times of the first calls of each length, and writes rules for --rules to FILE."`
 	Report  bool     `help:"At MPI_Finalize, rank 0 prints which operations schedgen ran, and which it did not and why."`
 	Tune    bool     `help:"First measure for half a minute which engine is faster than the MPI for which operations. Engine auto uses the result in later runs, too."`
 	Profile bool     `help:"At MPI_Finalize, rank 0 prints how much time the ranks spent in each collective operation, by length."`
@@ -61,10 +61,10 @@ The Go toolchain builds engine go at first use, from the source that schedgen wa
 
 With --rules both engines take the algorithms that a file names, which all hosts must have. Engine c
 never multicasts, and a line names each rule that it leaves out because its tables would be too
-long. In --report, each line of engine c names the algorithm.
+long. In --report, each line of the engines names the algorithm.
 
-With --learn engine go measures the calls of the program itself, and keeps the fastest algorithm. It
-still leaves to the MPI what engine auto leaves to it.
+With --learn engine go measures the calls of the program itself, and keeps the fastest algorithm, or
+leaves to the MPI what the MPI does faster. Later runs may take the result by --rules.
 
 With --tune the ranks measure both engines and the MPI before the first collective operation of all
 ranks, and print the results. The resulting rules are kept for that MPI, that number of ranks, and

@@ -177,6 +177,9 @@ func (cfg *Config) rulesWords() string {
 	if cfg.Learn != "" {
 		words = append(words, "learning")
 	}
+	if cfg.Learn != "" && cfg.MPI {
+		words = append(words, "with an MPI")
+	}
 	return strings.Join(words, ", ")
 }
 
@@ -223,6 +226,7 @@ func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int,
 	if err != nil {
 		return err
 	}
+	c.ran = p
 	return c.run(ctx, p, mem)
 }
 

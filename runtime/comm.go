@@ -53,6 +53,7 @@ type Comm struct {
 	patience  patience
 	latencies latencies
 	learned   learner // nil: Config.Learn is not set
+	ran       *plan   // see Ran; nil: no collective
 }
 
 // Join connects the ranks that the launcher's environment names, unless cfg.Transport is set, and

@@ -26,6 +26,10 @@ import (
 // gives the median and the least of its times of a rival, and both sums must be less than those of
 // the present choice: so disturbed calls decide nothing. Rivals take turns forwards and backwards,
 // so none gains where all calls become faster or slower meanwhile.
+//
+// With Config.MPI, the program's MPI is one more rival, and the choice until another one is faster.
+// The caller then asks before each call whether it is the MPI's turn, and times the calls, because
+// only the caller can call the MPI: see Comm.Turn.
 
 const (
 	maxRivals = 4
@@ -37,10 +41,16 @@ const (
 	// vary more, most of all when ranks have just begun.
 	moreTurns = 6 // 72 calls with maxRivals
 	shortCall = core.Time(time.Millisecond)
+	// With Config.MPI a trial is at most mpiCalls calls. So only the choice and its fastest rival have
+	// more turns.
+	mpiCalls = 50
 
 	firstCheck   = 256  // calls after a trial until times are added up
 	lastCheck    = 2048 // the same at most, if trials change nothing
 	checkedCalls = 4    // the last calls before a check, which are timed
+	// With Config.MPI there are so many times as many calls between checks: where the MPI is faster,
+	// the timed ones would take longer than all the others.
+	rarer = 16
 )
 
 // learner is what Config.Learn adds to a communicator. It is an interface so that a program that
@@ -51,6 +61,9 @@ type learner interface {
 	// rival returns the algorithm chosen for calls of form f with blocks of n bytes, or nil if the
 	// rules choose it.
 	rival(k kind, n int, f form) *rival
+	// turn and took are Comm.Turn and Comm.Took.
+	turn(ctx context.Context, k kind, n int, f form) (Turn, error)
+	took(ctx context.Context, t core.Time) error
 	list() []Learned         // what the ranks have learned, in the order of the first calls
 	rules() []selection.Rule // the part that other communicators can use
 	// write writes rules, and then those of Config, to the file of Config.Learn.
@@ -63,6 +76,7 @@ type lessons struct {
 	of      map[class]*lesson
 	inOrder []*lesson // by their first calls
 	barrier *plan     // see meet; nil: not compiled
+	timing  *lesson   // of the call that the caller times; nil: none
 }
 
 // class is the calls of a lesson. Calls whose blocks have lengths of their own are in none.
@@ -93,14 +107,17 @@ type lesson struct {
 	class
 	collective string
 	of         selection.Case
-	rivals     []rival // the first stands for the rules; a lesson with one is not learned
+	rivals     []rival // a lesson with one is not learned
+	own        int     // index of the rival that stands for the rules: 1 if the first is the MPI, else 0
 	choice     int     // index of a rival
 
 	calls  uint64 // of the class
 	trials uint64 // that have ended
 	trying bool
-	turns  int           // of each rival
+	racing []int         // the rivals that have turns, by index
+	turns  int           // of each of them
 	step   int           // calls since the turns, or the last check, began
+	turn   int           // the rival of the call that Comm.Turn was asked about
 	every  int           // calls from one check to the next
 	times  [][]core.Time // of the calls that count, by rival
 	usual  summed        // the times of the choice
@@ -136,7 +153,7 @@ func (ls *lessons) rival(k kind, n int, f form) *rival {
 	if f.counted {
 		return nil
 	}
-	if l := ls.of[classOf(k, n, f)]; l != nil && l.choice > 0 {
+	if l := ls.of[classOf(k, n, f)]; l != nil && l.choice > l.own {
 		return &l.rivals[l.choice]
 	}
 	return nil
@@ -148,41 +165,90 @@ func (ls *lessons) operate(ctx context.Context, k kind, mem *core.Buffers, root 
 	if err != nil {
 		return err
 	}
-	if l == nil {
-		return ls.c.run(ctx, p, mem)
-	}
-	if l.due() {
-		if err := ls.conclude(ctx, l); err != nil {
+	of, counts := 0, false
+	switch {
+	case l == nil:
+	case ls.c.cfg.MPI:
+		of = l.turn
+	default:
+		before := l.choice
+		if of, counts, err = ls.begin(ctx, l); err != nil {
 			return err
 		}
-		if p, err = ls.c.planOf(k, mem, root, f); err != nil {
-			return err
+		if l.choice != before {
+			if p, err = ls.c.planOf(k, mem, root, f); err != nil {
+				return err
+			}
 		}
 	}
-	of, counts := l.next()
-	if l.trying {
+	if l != nil && l.trying {
 		p = ls.rivalPlan(l, of, p, k, mem.Block, root, f)
 	}
-	if !counts {
-		return ls.c.run(ctx, p, mem)
+	ls.c.ran = p
+	since := ls.c.drv.now()
+	if err := ls.c.run(ctx, p, mem); err != nil || !counts {
+		return err
 	}
-	took, err := ls.timed(ctx, p, mem)
-	l.times[of] = append(l.times[of], took)
-	return err
+	return ls.end(ctx, l, of, ls.c.drv.now()-since)
 }
 
-// timed runs an operation, and returns how long that takes from when all ranks have called it: until
-// it ends here, or if it has a root, until it has ended at all ranks, because some may return long
-// before.
-func (ls *lessons) timed(ctx context.Context, p *plan, mem *core.Buffers) (took core.Time, err error) {
-	if err := ls.meet(ctx); err != nil {
-		return 0, err
+// begin counts a call, and returns the rival that performs it, and whether its time counts. If so,
+// all ranks have called it.
+func (ls *lessons) begin(ctx context.Context, l *lesson) (of int, counts bool, err error) {
+	if l.due() {
+		if err := ls.conclude(ctx, l); err != nil {
+			return 0, false, err
+		}
 	}
-	since := ls.c.drv.now()
-	if err = ls.c.run(ctx, p, mem); err == nil && p.Root() >= 0 {
+	if of, counts = l.next(); counts {
 		err = ls.meet(ctx)
 	}
-	return ls.c.drv.now() - since, err
+	return of, counts, err
+}
+
+// end adds the time that a call has taken here since begin. If it has a root, some ranks may return
+// long before others, and the time is that until it has ended at all ranks.
+func (ls *lessons) end(ctx context.Context, l *lesson, of int, took core.Time) error {
+	if ls.c.plans.row(l.kind).Rooted {
+		since := ls.c.drv.now()
+		if err := ls.meet(ctx); err != nil {
+			return err
+		}
+		took += ls.c.drv.now() - since
+	}
+	l.times[of] = append(l.times[of], took)
+	return nil
+}
+
+func (ls *lessons) turn(ctx context.Context, k kind, n int, f form) (Turn, error) {
+	l := ls.lessonOf(k, n, f)
+	if l == nil {
+		return Turn{Calls: 1}, nil
+	}
+	of, counts, err := ls.begin(ctx, l)
+	if err != nil {
+		return Turn{}, err
+	}
+	t := Turn{MPI: of < l.own, Calls: 1, Timed: counts}
+	if !l.trying && !counts { // the next calls up to those before a check
+		more := l.every - checkedCalls - l.step
+		t.Calls += more
+		l.step += more
+		l.calls += uint64(more)
+	}
+	if l.turn = of; counts {
+		ls.timing = l
+	}
+	return t, nil
+}
+
+func (ls *lessons) took(ctx context.Context, t core.Time) error {
+	l := ls.timing
+	if l == nil {
+		return fmt.Errorf("%w: Took: no call is timed", ErrInput)
+	}
+	ls.timing = nil
+	return ls.end(ctx, l, l.turn, t)
 }
 
 // meet waits until all ranks have called meet, by the barrier that the rules choose.
@@ -224,7 +290,7 @@ func (ls *lessons) lessonOf(k kind, n int, f form) *lesson {
 
 func (ls *lessons) newLesson(cl class) *lesson {
 	row := ls.c.plans.row(cl.kind)
-	l := &lesson{class: cl, collective: row.Name, every: firstCheck}
+	l := &lesson{class: cl, collective: row.Name, every: ls.checkAfter(firstCheck)}
 	given := ls.c.cfg.Algorithms[row.Name]
 	if given.Name != "" {
 		return l
@@ -239,16 +305,36 @@ func (ls *lessons) newLesson(cl class) *lesson {
 	if rules == nil {
 		rules = selection.Builtin()
 	}
+	if ls.c.cfg.MPI && !l.of.Reproducible {
+		l.rivals, l.own = []rival{{chosen: chosen{Algorithm: Algorithm{Name: selection.MPI}}}}, 1
+	}
 	for _, d := range rules.Contenders(l.of, cl.exact, maxRivals) {
 		l.rivals = append(l.rivals, rival{chosen: ls.c.by(&d, given), rule: d.Rule})
 	}
-	l.try(fewTurns)
+	l.tryAll()
 	return l
 }
 
-// try begins a number of turns of each rival.
-func (l *lesson) try(turns int) {
-	l.trying, l.turns, l.step = true, turns, 0
+// checkAfter returns after how many calls a check follows, where it would be n without the MPI.
+func (ls *lessons) checkAfter(n int) int {
+	if ls.c.cfg.MPI {
+		return n * rarer
+	}
+	return n
+}
+
+// tryAll begins a trial of all rivals.
+func (l *lesson) tryAll() {
+	all := make([]int, len(l.rivals))
+	for i := range all {
+		all[i] = i
+	}
+	l.try(all, fewTurns)
+}
+
+// try begins a number of turns of some rivals.
+func (l *lesson) try(racing []int, turns int) {
+	l.trying, l.racing, l.turns, l.step = true, racing, turns, 0
 	l.times = make([][]core.Time, len(l.rivals))
 }
 
@@ -261,7 +347,7 @@ func (l *lesson) settle() {
 // due reports whether the ranks are to add up their times before the next call.
 func (l *lesson) due() bool {
 	if l.trying {
-		return l.step == l.turns*turnCalls*len(l.rivals)
+		return l.step == l.turns*turnCalls*len(l.racing)
 	}
 	return l.step == l.every
 }
@@ -274,22 +360,22 @@ func (l *lesson) next() (of int, counts bool) {
 	if !l.trying {
 		return l.choice, step >= l.every-checkedCalls
 	}
-	round, of := step/turnCalls/len(l.rivals), step/turnCalls%len(l.rivals)
+	round, at := step/turnCalls/len(l.racing), step/turnCalls%len(l.racing)
 	if round%2 > 0 {
-		of = len(l.rivals) - 1 - of
+		at = len(l.racing) - 1 - at
 	}
-	return of, step%turnCalls > 0
+	return l.racing[at], step%turnCalls > 0
 }
 
-// rivalPlan returns the plan of a call by a rival. If the rival cannot do the call, it returns rules,
+// rivalPlan returns the plan of a call by a rival. If the rival cannot do the call, it returns usual,
 // the plan that the call has otherwise. All ranks get the same.
-func (ls *lessons) rivalPlan(l *lesson, of int, rules *plan, k kind, n, root int, f form) *plan {
-	if of == l.choice {
-		return rules
+func (ls *lessons) rivalPlan(l *lesson, of int, usual *plan, k kind, n, root int, f form) *plan {
+	if of == l.choice || of <= l.own && l.choice <= l.own {
+		return usual
 	}
 	var p *plan
 	var err error
-	if of == 0 {
+	if of <= l.own {
 		var ch chosen
 		if ch, err = ls.c.chosen(l.collective, n, f.ordered); err == nil {
 			p, err = ls.c.planBy(&ch, k, n, root)
@@ -298,7 +384,7 @@ func (ls *lessons) rivalPlan(l *lesson, of int, rules *plan, k kind, n, root int
 		p, err = ls.c.planBy(&l.rivals[of].chosen, k, n, root)
 	}
 	if err != nil || ls.c.fitsFrames(ls.c.plans.row(k), n, p.Chunks) != nil || f.fold != "" && ls.c.servesFold(k, p, f) != nil {
-		return rules
+		return usual
 	}
 	return p.as(f)
 }
@@ -311,20 +397,27 @@ func (ls *lessons) conclude(ctx context.Context, l *lesson) error {
 	}
 	if !l.trying {
 		if sums[l.choice].changed(l.usual) {
-			l.try(fewTurns)
+			l.tryAll()
 		} else {
 			l.settle()
 		}
 		return nil
 	}
-	if l.turns < moreTurns && ls.areShort(sums) {
-		l.try(moreTurns)
+	for _, i := range l.racing {
+		l.rivals[i].took = sums[i]
+	}
+	if l.turns == fewTurns && ls.areShort(sums) {
+		if !ls.c.cfg.MPI {
+			l.try(l.racing, moreTurns)
+			return nil
+		}
+		calls := mpiCalls - fewTurns*turnCalls*len(l.rivals)
+		l.try([]int{l.choice, l.challenger(sums)}, calls/(2*turnCalls)) // 3 turns or more
 		return nil
 	}
 	before := l.choice
-	for i, sum := range sums {
-		l.rivals[i].took = sum
-		if sum.better(sums[before]) && sum.median < sums[l.choice].median {
+	for _, i := range l.racing {
+		if sums[i].better(sums[before]) && sums[i].median < sums[l.choice].median {
 			l.choice = i
 		}
 	}
@@ -332,15 +425,26 @@ func (ls *lessons) conclude(ctx context.Context, l *lesson) error {
 	l.trials++
 	l.settle()
 	if l.choice == before && l.trials > 1 {
-		l.every = min(2*l.every, lastCheck)
+		l.every = min(2*l.every, ls.checkAfter(lastCheck))
 	} else {
-		l.every = firstCheck
+		l.every = ls.checkAfter(firstCheck)
 	}
 	if l.choice != before {
 		clear(ls.c.plans.recent) // they are of the choice before
 	}
 	ls.log(l)
 	return nil
+}
+
+// challenger returns the rival of the choice with the least sum of medians.
+func (l *lesson) challenger(sums []summed) int {
+	best := -1
+	for i := range sums {
+		if i != l.choice && (best < 0 || sums[i].median < sums[best].median) {
+			best = i
+		}
+	}
+	return best
 }
 
 // areShort reports whether calls take less than shortCall, in the mean over rivals and ranks.
@@ -418,7 +522,7 @@ func (ls *lessons) log(l *lesson) {
 	of := ls.describe(l)
 	attrs := []slog.Attr{
 		slog.String("collective", of.Collective), slog.Int("bytes", of.Bytes), slog.String("algorithm", of.Algorithm),
-		slog.String("rules", of.Tried[0].Algorithm), slog.Int("less_percent", of.Less()), slog.Any("tried", of.Tried),
+		slog.String("rules", of.Tried[l.own].Algorithm), slog.Int("less_percent", of.Less()), slog.Any("tried", of.Tried),
 	}
 	ls.c.logLater(func() { ls.c.log(slog.LevelInfo, "algorithm learned", attrs...) })
 }
@@ -430,11 +534,11 @@ type Learned struct {
 	Bytes      int     `json:"bytes"`             // greatest length of a block in the class; the least is half of it, and 1 more
 	Ordered    bool    `json:"ordered,omitempty"` // the operation that folds does not commute
 	Exact      bool    `json:"exact,omitempty"`   // every order of folding gives the same bits
-	Algorithm  string  `json:"algorithm"`         // the choice
+	Algorithm  string  `json:"algorithm"`         // the choice; selection.MPI: it is left to the MPI
 	Trying     bool    `json:"trying,omitempty"`  // a trial has begun and not ended
 	Trials     uint64  `json:"trials"`            // trials that have ended
-	Calls      uint64  `json:"calls"`             // calls of the class
-	Tried      []Tried `json:"tried"`             // the choice of the rules, and its rivals
+	Calls      uint64  `json:"calls"`             // calls of the class; with Config.MPI, all about which Turn has told
+	Tried      []Tried `json:"tried"`             // the MPI with Config.MPI, then the choice of the rules, and its rivals
 }
 
 // Tried is an algorithm that a communicator has tried.
@@ -452,7 +556,7 @@ func (t Tried) String() string {
 	return fmt.Sprintf("%s %v", t.Algorithm, t.Time)
 }
 
-// Less returns how much less time the choice takes than that of the rules, in percent.
+// Less returns how much less time the choice takes than the first one of Tried, in percent.
 func (l *Learned) Less() int {
 	if l.Trials == 0 || l.Tried[0].Time == 0 {
 		return 0
@@ -487,7 +591,7 @@ func (ls *lessons) list() (all []Learned) {
 	return all
 }
 
-// rules returns a rule for each class of lengths in which an algorithm is faster than that of
+// rules returns a rule for each class of lengths in which another choice is faster than that of
 // the rules. Rules know nothing of operations. If classes differ in them alone, that with the most
 // calls counts.
 func (ls *lessons) rules() (rules []selection.Rule) {
@@ -499,11 +603,20 @@ func (ls *lessons) rules() (rules []selection.Rule) {
 		}
 	}
 	for _, l := range ls.inOrder {
-		if l.choice > 0 && most[class{kind: l.kind, length: l.length}] == l && ls.builtIn(&l.rivals[l.choice]) {
+		if l.trials > 0 && most[class{kind: l.kind, length: l.length}] == l && ls.differs(l) {
 			rules = append(rules, ls.ruleOf(l))
 		}
 	}
 	return rules
+}
+
+// differs reports whether the choice of a lesson is not that of the rules, and a file may name it.
+func (ls *lessons) differs(l *lesson) bool {
+	left := ls.c.leftByRules(l.of)
+	if l.choice < l.own {
+		return !left
+	}
+	return (l.choice > l.own || left) && ls.builtIn(&l.rivals[l.choice])
 }
 
 // builtIn reports whether a file of rules may name a rival's algorithm.
@@ -520,8 +633,12 @@ func (ls *lessons) ruleOf(l *lesson) selection.Rule {
 	r := selection.Rule{
 		Collective: l.collective, Ranks: selection.Range{From: ls.c.size, To: ls.c.size + 1},
 		Place: l.of.Place, Multicast: need(l.of.Multicast), Memory: need(l.of.Memory),
-		Algorithm: of.Algorithm, Params: l.rivals[l.choice].rule.Params,
-		Reason: fmt.Sprintf("learned: takes %d %% less than %s", of.Less(), of.Tried[0].Algorithm),
+		Algorithm: of.Algorithm, Reason: fmt.Sprintf("learned: takes %d %% less than %s", of.Less(), of.Tried[0].Algorithm),
+	}
+	if l.choice < l.own {
+		r.Reason = "learned: no other algorithm takes 5 % less"
+	} else {
+		r.Params = l.rivals[l.choice].rule.Params
 	}
 	if ls.c.plans.row(l.kind).Blocks != nil {
 		r.Bytes, _ = l.bytes()

@@ -93,6 +93,7 @@ func (c *Comm) launch(r *Request, ctx context.Context, p *plan, mem *core.Buffer
 	if r.guard = c.guards.guardOf(c, ctx); r.guard != nil {
 		r.guard.open++
 	}
+	c.ran = p
 	c.enter()
 	c.start(r)
 	c.leave()

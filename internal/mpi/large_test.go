@@ -15,11 +15,12 @@ func TestLargeCounts(t *testing.T) {
 		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_JOIN=" + join}, program)
 		require.NoError(t, err, out)
 		require.Contains(t, out, "schedgen: alltoall: 40 by alltoall/bruck among 3 ranks")
+		require.Contains(t, out, "schedgen: allgatherv: 12 by allgather/doubling among 3 ranks")
 	}
 	w.withGo(t)
 	out, err := w.run(t, 3, nil, program)
 	require.NoError(t, err, out)
-	for _, want := range []string{"bcast: 40", "allreduce: 40", "reduce: 40", "gather: 40", "scatter: 40", "ibcast: 40", "iallreduce: 40", "igather: 40"} {
+	for _, want := range []string{"bcast: 40", "allreduce: 40", "reduce: 40", "gather: 40", "scatter: 40", "ibcast: 40", "iallreduce: 40", "igather: 40", "allgatherv: 12", "reduce-scatter: 50"} {
 		require.Contains(t, out, "schedgen: "+want+" by engine go, ")
 	}
 }

@@ -240,7 +240,7 @@ func TestOperationsByRules(t *testing.T) {
 		learned := filepath.Join(t.TempDir(), "learned.json")
 		out, err = w.run(t, 3, []string{"SCHEDGEN_RULES=" + file, "SCHEDGEN_LEARN=" + learned}, program, "brief")
 		require.NoError(t, err, out)
-		require.Regexp(t, `schedgen: allreduce: \d+ by engine go, `, out)
+		require.Regexp(t, `schedgen: learned: allreduce among 3 ranks, up to \d+ bytes: `, out)
 		written, err := os.ReadFile(learned)
 		require.NoError(t, err)
 		_, err = selection.Parse(written)

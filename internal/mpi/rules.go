@@ -21,7 +21,8 @@ func (n Note) String() string {
 }
 
 // ChoicesFor returns the schedules by which engine c serves operations among a number of ranks: what
-// rules say, and [Choices] where they leave the choice to the built-in rules. A rule whose schedule
+// rules say, and [Choices] where they leave the choice to the built-in rules. A choice whose algorithm
+// is [selection.MPI] leaves the operation to the MPI. A rule whose schedule
 // engine c cannot run is left out, with a note. Operations with blocks of different lengths follow
 // no rules. The choices of an operation ascend by Least. Of two with the same Least, the second one
 // need not fold in the order of the ranks.
@@ -82,9 +83,12 @@ func (f *follower) lengths() []int {
 // choice returns the schedule for blocks from a length on. If ordered is set, it folds in the order
 // of the ranks, if the operation folds. ok is false if there is none.
 func (f *follower) choice(least int, ordered bool) (c Choice, ok bool) {
-	of := selection.Case{Collective: Collectives[f.operation], Ranks: f.ranks, Bytes: least, Ordered: ordered}
+	of := selection.Case{Collective: Collectives[f.operation], Ranks: f.ranks, Bytes: least, Ordered: ordered, MPI: true}
 	if d, ok := f.rules.Of(of); ok && d.Own {
 		c = Choice{Operation: f.operation, Least: least, Algorithm: d.Rule.Algorithm}
+		if c.Algorithm == selection.MPI {
+			return c, true
+		}
 		var err error
 		if c.Params, err = d.Rule.Params.In(c.Algorithm, &of, 0); err == nil {
 			err = c.check(f.ranks)

@@ -22,8 +22,11 @@ const (
 	MaxRanks = 4096
 )
 
-// flagOrdered is a flag of an entry.
-const flagOrdered = 1
+// The flags of an entry.
+const (
+	flagOrdered = 1 << iota // it folds in the order of the ranks
+	flagLeft                // the MPI performs the operation; there are no plans
+)
 
 // Tables returns the tables of the library for a number of ranks, from 2 to MaxRanks: the words of
 // tables.h in the byte order of this machine. They follow the rules as [ChoicesFor] says.
@@ -66,6 +69,9 @@ func (t *tables) entry(c Choice, ranks, head int) ([]int32, error) {
 	p.Ranks = ranks
 	key := fmt.Sprint(c.Algorithm, p)
 	rest, ok := t.plans[key]
+	if c.Algorithm == selection.MPI {
+		return append([]int32{int32(c.Operation), int32(c.Least), flagOrdered | flagLeft, 0}, nameOf(c.Algorithm)...), nil
+	}
 	if !ok {
 		spec, err := schedule.New(c.Algorithm, p)
 		if err != nil {

@@ -116,9 +116,11 @@ func (r *Rule) checkAlgorithm() error {
 		return errors.New("params: the built-in rules have their own")
 	case r.Algorithm == Modelled && r.Params != Params{}:
 		return errors.New("params: the model chooses them")
+	case r.Algorithm == MPI && r.Params != Params{}:
+		return errors.New("params: the MPI chooses them")
 	case r.Algorithm == Modelled && candidates()[r.Collective] == nil:
 		return fmt.Errorf("the model has no algorithm of %s", r.Collective)
-	case r.Algorithm == BuiltIn || r.Algorithm == Modelled:
+	case r.Algorithm == BuiltIn || r.Algorithm == Modelled || r.Algorithm == MPI:
 		return nil
 	}
 	if err := schedule.Check(r.Algorithm, schedule.Params{Ranks: 1}); err != nil {

@@ -98,7 +98,7 @@ func bounds(of []int, lo, hi int) []int {
 	return slices.Compact(of)
 }
 
-// each calls f with one case for each kind of possible case. Only ranks of one host share memory,
+// each calls f with one case for each kind of possible case, in which there is an MPI. Only ranks of one host share memory,
 // and only with shared memory does Rings matter. The number of hosts matters if it is at least two
 // and less than the number of ranks.
 func (g *grid) each(f func(*Case)) {
@@ -109,7 +109,7 @@ func (g *grid) each(f func(*Case)) {
 		}
 		for _, bytes := range g.bytes {
 			for _, multicast := range []bool{false, true} {
-				c := Case{Collective: g.collective, Ranks: ranks, Bytes: bytes, Multicast: multicast}
+				c := Case{Collective: g.collective, Ranks: ranks, Bytes: bytes, Multicast: multicast, MPI: true}
 				g.eachPlace(c, last, f)
 			}
 		}

@@ -5,9 +5,11 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// serves reports whether the algorithm of a rule folds in the way that the case demands.
+// serves reports whether the algorithm of a rule is there, and folds in the way that the case demands.
 func (r *Rule) serves(c *Case) bool {
 	switch {
+	case r.Algorithm == MPI:
+		return c.MPI && !c.Reproducible
 	case !c.Ordered && !c.Reproducible || r.Algorithm == BuiltIn:
 		return true
 	case r.Algorithm == Modelled:
@@ -23,6 +25,9 @@ func (r *Rule) serves(c *Case) bool {
 // passedOver reports whether the rule fits cases that it does not serve. A later rule decides such
 // cases.
 func (r *Rule) passedOver() bool {
+	if r.Algorithm == MPI {
+		return true
+	}
 	if r.Algorithm == Modelled {
 		row, _ := ir.CollectiveNamed(r.Collective)
 		return row.Inputs != nil

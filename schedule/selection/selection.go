@@ -29,6 +29,7 @@ type Case struct {
 	// RDMA says that adapters write messages into the memory of their receivers. Only Modelled rules
 	// depend on it.
 	RDMA bool
+	MPI  bool // an MPI can perform the operation: rules with the algorithm MPI count
 
 	// Only for a collective that folds. Rules whose algorithms do not serve the case are skipped.
 	Ordered      bool // fold in the order of the ranks, because the operation does not commute
@@ -87,6 +88,11 @@ type Params struct {
 // BuiltIn in place of an algorithm's name means that the built-in rules decide.
 const BuiltIn = "built-in"
 
+// MPI in place of an algorithm's name means that the MPI of the program performs the operation, where
+// there is one that can (Case.MPI). Elsewhere, and where a fold must be reproducible, the rule is
+// skipped.
+const MPI = "mpi"
+
 // Rule is a line of a table: the algorithm for the cases that meet its conditions. The zero value
 // of a condition is no condition.
 type Rule struct {
@@ -99,7 +105,7 @@ type Rule struct {
 	Rings      Need   // Case.Rings
 	Place      Place  // Case.Place
 
-	Algorithm string // the name of an algorithm, BuiltIn or Modelled
+	Algorithm string // the name of an algorithm, BuiltIn, Modelled or MPI
 	Params    Params // of the algorithm
 	Reason    string // a comment for people
 	Line      int    // line of the file, from 1; 0: not from a file

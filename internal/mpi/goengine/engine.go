@@ -39,15 +39,17 @@ import (
 
 	"github.com/schedgen/schedgen/internal/mpi"
 	"github.com/schedgen/schedgen/runtime"
+	"github.com/schedgen/schedgen/schedule/selection"
 )
 
 func main() {}
 
 // communicator is a communicator of the library.
 type communicator struct {
-	comm *runtime.Comm
-	fold runtime.Fold         // of the running call
-	call *C.struct_sg_go_call // the running call
+	comm  *runtime.Comm
+	rules *selection.Rules     // of SCHEDGEN_RULES, or the built-in ones
+	fold  runtime.Fold         // of the running call
+	call  *C.struct_sg_go_call // the running call
 
 	requests requests
 	rootless *rootless // set by opened
@@ -133,8 +135,13 @@ func sg_go_join(rank, size C.int, where, network *C.char, threads, open C.int, p
 	lock.Unlock()
 	makePlaces(threads != 0)
 	meanwhile := func() { C.sg_go_progress((*[0]byte)(progress), forProgress) }
+	rules, err := rulesOf(os.Getenv("SCHEDGEN_RULES"))
+	if err != nil {
+		complain(fmt.Errorf("rank %d of %d: SCHEDGEN_RULES: %w", rank, size, err))
+		return joinFailed
+	}
 	comm, err := joinUnless(func() bool { return C.sg_go_stop((*[0]byte)(stop), forStop) != 0 }, member{
-		rank: int(rank), size: int(size), where: at, network: C.GoString(network), listener: l, meanwhile: meanwhile, message: int(open) * (1 + mostBytes),
+		rank: int(rank), size: int(size), where: at, network: C.GoString(network), listener: l, rules: rules, collectives: open == 0, meanwhile: meanwhile, message: int(open) * (1 + mostBytes),
 	})
 	if errors.Is(err, errStopped) {
 		return joinStopped
@@ -152,7 +159,7 @@ func sg_go_join(rank, size C.int, where, network *C.char, threads, open C.int, p
 		complain(fmt.Errorf("more than %d communicators", maxOpen))
 		return joinFailed
 	}
-	comms[first+number] = &communicator{comm: comm}
+	comms[first+number] = &communicator{comm: comm, rules: rules}
 	return C.int(first + number)
 }
 

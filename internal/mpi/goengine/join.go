@@ -35,6 +35,8 @@ type member struct {
 	rank, size     int
 	where, network string       // where rank 0 listens, and the network interface of this host
 	listener       net.Listener // of rank 0
+	rules          *selection.Rules
+	collectives    bool // the program's collectives come here, and may be left to the MPI
 	meanwhile      func()
 	message        int // the greatest rootless message in bytes; 0: the default
 }
@@ -98,10 +100,6 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := rulesOf(os.Getenv("SCHEDGEN_RULES"))
-	if err != nil {
-		return nil, fmt.Errorf("rank %d of %d: SCHEDGEN_RULES: %w", m.rank, m.size, err)
-	}
 	var delay runtime.DelayPolicy
 	if err := delay.UnmarshalText([]byte(cmp.Or(os.Getenv("SCHEDGEN_MPI_DELAY"), "none"))); err != nil {
 		return nil, fmt.Errorf("rank %d of %d: SCHEDGEN_MPI_DELAY: %w", m.rank, m.size, err)
@@ -119,10 +117,15 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rank %d of %d: %w", m.rank, m.size, err)
 	}
+	learn := ""
+	if m.collectives {
+		learn = learnsTo()
+	}
 	return runtime.Join(ctx, runtime.Config{
 		Transport:  t,
-		Rules:      rules,
-		Learn:      learnsTo(),
+		Rules:      m.rules,
+		Learn:      learn,
+		MPI:        m.collectives,
 		Delay:      delay,
 		Silence:    -1, // a stopped rank is not lost: the MPI detects dead ranks
 		Meanwhile:  m.meanwhile,
@@ -143,10 +146,10 @@ func learnsTo() string {
 // keeps says that a communicator writes the file of SCHEDGEN_LEARN.
 var keeps atomic.Bool
 
-// rulesOf returns the rules in a file, or nil if it has no name.
+// rulesOf returns the rules in a file, or the built-in ones if it has no name.
 func rulesOf(file string) (*selection.Rules, error) {
 	if file == "" || file == selection.BuiltIn {
-		return nil, nil
+		return selection.Builtin(), nil
 	}
 	f, err := os.Open(file)
 	if err != nil {

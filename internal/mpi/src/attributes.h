@@ -13,6 +13,8 @@ static void drop(struct communicator *c)
         __atomic_store_n(&freed_soon, c->operations < LONG * after ? freed_soon + 1 : 0, __ATOMIC_RELAXED);
     }
     free(c->rules);
+    free(c->turns);
+    free(c->left);
     free(c);
 }
 

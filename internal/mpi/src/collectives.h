@@ -7,10 +7,14 @@ struct layout {
     intptr_t extent, lead, trail;
 };
 
+static __thread handle last; /* the type that this thread has asked MPI about */
+static __thread struct layout last_layout;
+
+/* The bytes of an element of a predefined type that this thread has just used, or 0. */
+static int known_size(handle type) { return type == last && last_layout.plain ? last_layout.size : 0; }
+
 static int layout_of(handle type, struct layout *l)
 {
-    static __thread handle last;
-    static __thread struct layout last_layout;
     intptr_t low, true_low, true_extent;
     int a, b, c, combiner, err;
     if (type == last && last_layout.plain) { /* predefined: it never changes */
@@ -96,8 +100,9 @@ static void prepare(struct communicator *c, enum engine by)
  * Returns the schedule for an operation with the given bytes in a block and in all, or NULL if MPI
  * is to perform the operation. ordered says that contributions must be folded in the order of the
  * ranks. by_go says that the engine go may perform the operation if the communicator has joined it.
+ * kernel is the engine's kernel for a fold, 0, or LENGTHS_DIFFER.
  */
-static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered, int by_go)
+static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered, int by_go, int kernel)
 {
     struct entry *best = NULL, *e, *end;
     enum engine by;
@@ -107,8 +112,13 @@ static struct entry *choose(enum operation op, const struct communicator *c, lon
     by = measured != NOT_MEASURED ? (enum engine)measured : engine == AUTO_ENGINE ? rule_for(c->rules, op, bytes, c->size) : engine;
     if (by != OFF && engine == AUTO_ENGINE && measured == NOT_MEASURED)
         prepare((struct communicator *)c, by);
-    if (by == GO_ENGINE && c->go >= 0 && by_go && all <= INT_MAX)
+    if (by == GO_ENGINE && c->go >= 0 && by_go && all <= INT_MAX) {
+        if (measured == NOT_MEASURED && kernel != LENGTHS_DIFFER && is_turn_of_mpi(op, c, bytes, ordered, kernel)) {
+            note_passed(op, c->turns ? LEARNED : NO_ENTRY);
+            return NULL;
+        }
         return &go_entries[op];
+    }
     if (by == OFF || (by == GO_ENGINE && engine == AUTO_ENGINE)) { /* engine c was not found to be better */
         note_passed(op, NO_ENTRY);
         return NULL;
@@ -126,8 +136,8 @@ static struct entry *choose(enum operation op, const struct communicator *c, lon
     }
     if (all > INT_MAX)
         note_passed(op, TOO_LONG);
-    else if (!best)
-        note_passed(op, any ? ORDER : NO_ENTRY);
+    else if (!best || best->flags & LEFT_BY_RULES)
+        note_passed(op, any && !best ? ORDER : NO_ENTRY);
     else
         return best;
     return NULL;
@@ -182,6 +192,7 @@ static int run_go(struct entry *e, const struct communicator *c, struct sg_go_ca
         GO(err, go_bcast(c->go, call->dst, call->dst_bytes, call->root));
     else
         GO(err, go_run(c->go, call));
+    note_algorithm(call->operation, c->go, c->size);
     return err ? mpi.err_other : 0;
 }
 

@@ -15,11 +15,12 @@ enum stage {
 };
 
 /* Why the library leaves operations to MPI. */
-enum reason { ONE_RANK, INTER, FEW, TOO_MANY, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, ONLY_GO, NOT_JOINED, NO_KERNEL, PACKED, INVALID, OTHER, REASONS };
+enum reason { ONE_RANK, INTER, FEW, TOO_MANY, NO_TABLES, NO_ENTRY, ORDER, TOO_LONG, ONLY_GO, NOT_JOINED, NO_KERNEL, PACKED, INVALID, LEARNED, OTHER, REASONS };
 static const char *const reason_texts[REASONS] = {
     "of one rank", "between two groups", "on a communicator with few operations before", "on a communicator for which there is no place", "without tables",
     "left to MPI by rules", "folded in another order", "too long", "that only engine go begins", "on a communicator that is not in engine go",
     "with elements or an operation that engine go does not fold", "with blocks that would have to be packed or copied", "with arguments that are not valid",
+    "as the fastest that was learned, or in its turn to be tried",
     "of a kind or with arguments that are always left to MPI",
 };
 
@@ -34,6 +35,8 @@ struct communicator {
     int together;          /* all ranks are on one host; known once it is made, or has rules */
     unsigned turn;         /* number of blocking operations that ranks have called */
     int go;                /* number in the engine go, or a constant below */
+    struct turns *turns;   /* if the engine go learns, or NULL; see turns.h */
+    struct rules *left;    /* what the engine go leaves to MPI, or NULL: nothing */
     unsigned operations;   /* number of blocking operations begun */
     unsigned after;        /* it is new until there have been so many */
     int leaves;            /* the program has freed it, and this rank waits for the others; see attributes.h */
@@ -110,10 +113,58 @@ static const char *form_name(int form, char *text, size_t size)
     return text;
 }
 
+static void sum_tally(struct tally *t, const struct tally *theirs)
+{
+    t->calls += theirs->calls;
+    t->bytes += theirs->bytes;
+    t->nanoseconds += theirs->nanoseconds;
+}
+
+/* The name of an algorithm of the engine go. */
+static void name_algorithm(int algorithm, char *name, int size);
+
+/* Reports whether another algorithm has performed operations of a form and a class of lengths. */
+static int is_mixed(int form, const struct performed *p, int class)
+{
+    const struct performed *other;
+    for (other = performed[form]; other; other = other->next)
+        if (other != p && other->ranks == p->ranks && other->of[class].calls)
+            return 1;
+    return 0;
+}
+
+/*
+ * The report of one algorithm of the engine go. Classes of lengths share a line if no other algorithm
+ * has performed those between them.
+ */
+static void report_algorithm(int form, const char *name, const struct performed *p)
+{
+    char algorithm[64], lengths[64] = "";
+    int first, last, i;
+    name_algorithm(p->algorithm, algorithm, sizeof algorithm);
+    for (first = 0; first < LENGTHS; first = i) {
+        struct tally all = p->of[first];
+        last = first;
+        i = first + 1;
+        if (!all.calls)
+            continue;
+        for (; i < LENGTHS && !is_mixed(form, p, i); i++)
+            if (p->of[i].calls) {
+                sum_tally(&all, &p->of[i]);
+                last = i;
+            }
+        if (last > 0)
+            snprintf(lengths, sizeof lengths, ", of %llu to %llu bytes", first ? 1ull << (first - 1) : 0, (1ull << last) - 1);
+        fprintf(stderr, "schedgen: %s: %llu by engine go, %s among %d ranks%s, %llu bytes in %.6f s\n", name, all.calls, algorithm, p->ranks, lengths,
+                all.bytes, (double)all.nanoseconds * 1e-9);
+    }
+}
+
 /* The report of this rank. Times are in seconds, of all operations of a line; see times.h. */
 static void report(void)
 {
     const struct tables *t;
+    const struct performed *p;
     char name[32];
     int form, why, i;
     for (i = 0; i < SETUPS; i++)
@@ -122,7 +173,6 @@ static void report(void)
     if (exact_sums.calls)
         fprintf(stderr, "schedgen: exact sums: %llu, %llu bytes in %.6f s\n", exact_sums.calls, exact_sums.bytes, (double)exact_sums.nanoseconds * 1e-9);
     for (form = 0; form < FORMS; form++) {
-        const struct tally *go = &go_entries[form].taken;
         form_name(form, name, sizeof name);
         for (t = all_tables; t; t = t->next)
             for (i = 0; i < t->entries; i++) {
@@ -131,8 +181,8 @@ static void report(void)
                     fprintf(stderr, "schedgen: %s: %llu by %s among %d ranks, %llu bytes in %.6f s\n", name, e->taken.calls, e->name,
                             t->ranks, e->taken.bytes, (double)e->taken.nanoseconds * 1e-9);
             }
-        if (go->calls)
-            fprintf(stderr, "schedgen: %s: %llu by engine go, %llu bytes in %.6f s\n", name, go->calls, go->bytes, (double)go->nanoseconds * 1e-9);
+        for (p = performed[form]; p; p = p->next)
+            report_algorithm(form, name, p);
         for (why = 0; why < REASONS; why++)
             if (passes[form][why].calls)
                 fprintf(stderr, "schedgen: %s: %llu by MPI, %s, in %.6f s\n", name, passes[form][why].calls, reason_texts[why],

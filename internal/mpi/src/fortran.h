@@ -14,7 +14,7 @@
     int ignored; \
     if (!(err)) \
         (err) = &ignored
-static handle (*f2c_comm)(int), (*f2c_type)(int), (*f2c_op)(int), (*f2c_request)(int);
+static handle (*f2c_comm)(int), (*f2c_type)(int), (*f2c_op)(int), (*f2c_request)(int), (*f2c_info)(int);
 static int (*c2f_request)(handle);
 static const void *f_in_place[5], *f_bottom[5];
 
@@ -46,10 +46,11 @@ static int converts(void)
         f2c_op = (handle(*)(int))symbol("PMPI_Op_f2c");
         f2c_request = (handle(*)(int))symbol("PMPI_Request_f2c");
         c2f_request = (int (*)(handle))symbol("PMPI_Request_c2f");
+        f2c_info = (handle(*)(int))symbol("PMPI_Info_f2c");
         f2c_comm = (handle(*)(int))symbol("PMPI_Comm_f2c");
         __atomic_store_n(&known_now, 1, __ATOMIC_RELEASE);
     }
-    return f2c_comm && f2c_type && f2c_op && f2c_request && c2f_request;
+    return f2c_comm && f2c_type && f2c_op && f2c_info && f2c_request && c2f_request;
 }
 
 static void *address(void *p)
@@ -199,6 +200,30 @@ FORTRAN(ialltoallv, IALLTOALLV, (void *in, int *n, int *d, int *t, void *out, in
         (in, n, d, t, out, m, e, s, comm, q, err), BEGUN(MPI_Ialltoallv(address(in), n, d, TYPE(t), address(out), m, e, TYPE(s), COMM, &begun)))
 
 /*
+ * Functions that prepare persistent operations. Open MPI 4 has none, so a program that calls one is
+ * linked with this library.
+ */
+#define INFO f2c_info(*info)
+#define PREPARES(lower, UPPER, arguments, values, call) \
+    FORTRAN(lower##_init, UPPER##_INIT, (UNPACKED arguments, int *info, int *q, int *err), (UNPACKED values, info, q, err), BEGUN(call))
+PREPARES(barrier, BARRIER, (int *comm), (comm), MPI_Barrier_init(COMM, INFO, &begun))
+PREPARES(bcast, BCAST, (void *b, int *n, int *t, int *root, int *comm), (b, n, t, root, comm), MPI_Bcast_init(address(b), *n, TYPE(t), *root, COMM, INFO, &begun))
+PREPARES(reduce, REDUCE, (void *in, void *out, int *n, int *t, int *op, int *root, int *comm), (in, out, n, t, op, root, comm), MPI_Reduce_init(address(in), address(out), *n, TYPE(t), OP, *root, COMM, INFO, &begun))
+PREPARES(allreduce, ALLREDUCE, (void *in, void *out, int *n, int *t, int *op, int *comm), (in, out, n, t, op, comm), MPI_Allreduce_init(address(in), address(out), *n, TYPE(t), OP, COMM, INFO, &begun))
+PREPARES(scan, SCAN, (void *in, void *out, int *n, int *t, int *op, int *comm), (in, out, n, t, op, comm), MPI_Scan_init(address(in), address(out), *n, TYPE(t), OP, COMM, INFO, &begun))
+PREPARES(exscan, EXSCAN, (void *in, void *out, int *n, int *t, int *op, int *comm), (in, out, n, t, op, comm), MPI_Exscan_init(address(in), address(out), *n, TYPE(t), OP, COMM, INFO, &begun))
+PREPARES(reduce_scatter_block, REDUCE_SCATTER_BLOCK, (void *in, void *out, int *n, int *t, int *op, int *comm), (in, out, n, t, op, comm), MPI_Reduce_scatter_block_init(address(in), address(out), *n, TYPE(t), OP, COMM, INFO, &begun))
+PREPARES(reduce_scatter, REDUCE_SCATTER, (void *in, void *out, int *n, int *t, int *op, int *comm), (in, out, n, t, op, comm), MPI_Reduce_scatter_init(address(in), address(out), n, TYPE(t), OP, COMM, INFO, &begun))
+PREPARES(allgather, ALLGATHER, (void *in, int *n, int *t, void *out, int *m, int *s, int *comm), (in, n, t, out, m, s, comm), MPI_Allgather_init(address(in), *n, TYPE(t), address(out), *m, TYPE(s), COMM, INFO, &begun))
+PREPARES(alltoall, ALLTOALL, (void *in, int *n, int *t, void *out, int *m, int *s, int *comm), (in, n, t, out, m, s, comm), MPI_Alltoall_init(address(in), *n, TYPE(t), address(out), *m, TYPE(s), COMM, INFO, &begun))
+PREPARES(gather, GATHER, (void *in, int *n, int *t, void *out, int *m, int *s, int *root, int *comm), (in, n, t, out, m, s, root, comm), MPI_Gather_init(address(in), *n, TYPE(t), address(out), *m, TYPE(s), *root, COMM, INFO, &begun))
+PREPARES(scatter, SCATTER, (void *in, int *n, int *t, void *out, int *m, int *s, int *root, int *comm), (in, n, t, out, m, s, root, comm), MPI_Scatter_init(address(in), *n, TYPE(t), address(out), *m, TYPE(s), *root, COMM, INFO, &begun))
+PREPARES(allgatherv, ALLGATHERV, (void *in, int *n, int *t, void *out, int *m, int *d, int *s, int *comm), (in, n, t, out, m, d, s, comm), MPI_Allgatherv_init(address(in), *n, TYPE(t), address(out), m, d, TYPE(s), COMM, INFO, &begun))
+PREPARES(gatherv, GATHERV, (void *in, int *n, int *t, void *out, int *m, int *d, int *s, int *root, int *comm), (in, n, t, out, m, d, s, root, comm), MPI_Gatherv_init(address(in), *n, TYPE(t), address(out), m, d, TYPE(s), *root, COMM, INFO, &begun))
+PREPARES(scatterv, SCATTERV, (void *in, int *n, int *d, int *t, void *out, int *m, int *s, int *root, int *comm), (in, n, d, t, out, m, s, root, comm), MPI_Scatterv_init(address(in), n, d, TYPE(t), address(out), *m, TYPE(s), *root, COMM, INFO, &begun))
+PREPARES(alltoallv, ALLTOALLV, (void *in, int *n, int *d, int *t, void *out, int *m, int *e, int *s, int *comm), (in, n, d, t, out, m, e, s, comm), MPI_Alltoallv_init(address(in), n, d, TYPE(t), address(out), m, e, TYPE(s), COMM, INFO, &begun))
+
+/*
  * Functions that wait or test. All functions of Open MPI, and the functions of module mpi_f08 of
  * MPICH, call PMPI_ functions. The work before the call is done for the handles in Fortran. The
  * functions of mpi_f08 have their own names and statuses, and so their own next functions.
@@ -323,16 +348,35 @@ FORTRAN_BEGIN(init, INIT, (int *err), (err))
 FORTRAN_BEGIN(init_thread, INIT_THREAD, (int *required, int *provided, int *err), (required, provided, err))
 
 /*
- * Functions that start or free persistent requests. Those of module mpi_f08 of MPICH call PMPI_
- * functions, but the ones that prepare operations call functions in C, which the library has.
+ * Functions that start or free persistent requests. Those of Open MPI, and those of module mpi_f08 of
+ * MPICH, call PMPI_ functions.
  */
 static int any_persistent(int n, const int *q)
 {
     int i;
-    for (i = 0; mpi.handle_size == sizeof(int) && i < n; i++)
-        if (find_persistent((handle)(unsigned)q[i]))
+    if (!__atomic_load_n(&persistent, __ATOMIC_RELAXED))
+        return 0;
+    for (i = 0; i < n; i++)
+        if (find_persistent(mpi.handle_size == sizeof(int) ? (handle)(unsigned)q[i] : converts() ? f2c_request(q[i]) : 0))
             return 1;
     return 0;
+}
+
+/* Calls a function for each of some requests. */
+static int with_each(int (*what)(void *), int n, int *q)
+{
+    int i, err = 0;
+    for (i = 0; !err && i < n; i++) {
+        handle h;
+        if (mpi.handle_size == sizeof(int)) {
+            err = what(q + i);
+        } else {
+            h = f2c_request(q[i]);
+            err = what(&h);
+            q[i] = c2f_request(h);
+        }
+    }
+    return err;
 }
 
 #define START_FORM(modern, prefix, lower, UPPER, arguments, values, n, call) \
@@ -352,6 +396,6 @@ static int any_persistent(int n, const int *q)
     START_FORM(0, fortran_, lower, UPPER, arguments, values, n, call) \
     START_FORM(1, modern_, lower, UPPER, arguments, values, n, call) \
     WAIT_NAMES(lower, UPPER, arguments)
-FORTRAN_START(start, START, (int *q, int *err), (q, err), 1, MPI_Start(q))
-FORTRAN_START(startall, STARTALL, (int *n, int *q, int *err), (n, q, err), *n, MPI_Startall(*n, q))
-FORTRAN_START(request_free, REQUEST_FREE, (int *q, int *err), (q, err), 1, MPI_Request_free(q))
+FORTRAN_START(start, START, (int *q, int *err), (q, err), 1, with_each(MPI_Start, 1, q))
+FORTRAN_START(startall, STARTALL, (int *n, int *q, int *err), (n, q, err), *n, with_each(MPI_Start, *n, q))
+FORTRAN_START(request_free, REQUEST_FREE, (int *q, int *err), (q, err), 1, with_each(MPI_Request_free, 1, q))

@@ -49,6 +49,12 @@ struct sg_go_note {
     F(wait, (int, uint64_t)) \
     F(test, (int, uint64_t)) \
     F(close, (int)) \
+    F(ran, (int)) \
+    F(name, (int, char *, int)) \
+    F(turn, (int, int, size_t, int, int, int *)) \
+    F(took, (int, unsigned long long)) \
+    F(left, (int, int, int *, int *, int)) \
+    F(learned, (int)) \
     F(publish, (int, const void *, size_t)) \
     F(flush, (int)) \
     F(next, (int, void *, size_t, int *, size_t *, int)) \
@@ -277,6 +283,9 @@ static int join_all(struct communicator *c, int open, void (*meanwhile)(void *),
 /* Room for a request and a number for each rank. */
 static char *room_for_requests(const struct communicator *c) { return malloc((size_t)c->size * (mpi.handle_size + sizeof(int))); }
 
+/* Finds out what the engine leaves to MPI. All ranks of a communicator that has joined do so. */
+static void know_turns(struct communicator *c);
+
 /* Makes a communicator join. All its ranks do so in the same operation. */
 static void join(struct communicator *c)
 {
@@ -292,6 +301,7 @@ static void join(struct communicator *c)
             __atomic_store_n(&gave_up, 1, __ATOMIC_RELAXED);
         if (id >= 0) {
             c->go = id;
+            know_turns(c);
             pthread_mutex_lock(&go_lock);
             c->next = joined;
             joined = c;
@@ -323,7 +333,27 @@ static void become_leaver(struct communicator *c, struct communicator **leavers)
 static void leave(struct communicator *c)
 {
     int ok;
+    if (reports && world_rank == 0)
+        GO(ok, go_learned(c->go));
     GO(ok, go_close(c->go));
     (void)ok;
     give_up_place();
+}
+
+static void name_algorithm(int algorithm, char *name, int size)
+{
+    int ok;
+    *name = 0;
+    GO(ok, go_name(algorithm, name, size));
+    (void)ok;
+}
+
+/* Records for the report what algorithm performs the operation that this thread is in. */
+static void note_algorithm(int form, int go, int ranks)
+{
+    int algorithm;
+    if (!reports)
+        return;
+    GO(algorithm, go_ran(go));
+    current.by = performed_by(form, algorithm, ranks);
 }

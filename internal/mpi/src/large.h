@@ -2,7 +2,9 @@
  * Functions with counts of type MPI_Count, of 64 bits. If its counts fit into an int, an operation is
  * the one without _c. If a count does not, MPI gets the operation at all ranks: an operation of more
  * than 2 GiB, or of so many elements to fold, is left to MPI by those with fitting counts, too. It is
- * then one more operation on its communicator. Functions with a count for each rank are MPI's.
+ * then one more operation on its communicator. Of the functions with a count for each rank, those are
+ * taken over in which all ranks know all counts; for the others, only the two ends of a message know
+ * whether its count fits.
  */
 typedef long long count_64;
 
@@ -81,3 +83,102 @@ LARGE_ROOTED(Gather, GATHER)
 LARGE_ROOTED(Scatter, SCATTER)
 LARGE_IROOTED(Igather, GATHER)
 LARGE_IROOTED(Iscatter, SCATTER)
+
+/* Returns counts as ints, or NULL if one does not fit or there is no memory. The result is freed by the caller. */
+static int *as_ints(const count_64 *counts, int n)
+{
+    int *all = counts && n > 0 ? malloc((size_t)n * sizeof *all) : NULL, i;
+    for (i = 0; all && i < n; i++) {
+        all[i] = (int)counts[i];
+        if (!FITS(counts[i])) {
+            free(all);
+            all = NULL;
+        }
+    }
+    return all;
+}
+
+/* The number of ranks that have a count in an operation, or 0 if the library leaves it to MPI. */
+static int counting_ranks(handle comm)
+{
+    int inter = 1, size = 0;
+    if (resolve_once() || P_Comm_test_inter(comm, &inter) || inter || P_Comm_size(comm, &size))
+        return 0;
+    return size;
+}
+
+EXPORT MPI_Reduce_scatter_c(const void *in, void *out, const count_64 *counts, handle type, handle op, handle comm)
+{
+    int *ints = as_ints(counts, counting_ranks(whole(comm))), err;
+    if (ints) {
+        err = MPI_Reduce_scatter(in, out, ints, type, op, comm);
+        free(ints);
+        return err;
+    }
+    if (enter(REDUCE_SCATTER, whole(comm)))
+        note_passed(REDUCE_SCATTER, TOO_LONG);
+    PASS(Reduce_scatter_c, (const void *, void *, const count_64 *, handle, handle, handle), (in, out, counts, type, op, comm));
+}
+
+/* Copies elements by MPI. */
+static int copy_elements(const void *from, void *to, int count, handle type)
+{
+    return P_Sendrecv(from, count, type, 0, 0, to, count, type, 0, 0, mpi.comm_self, mpi.status_ignore);
+}
+
+/*
+ * An allgatherv whose counts fit, but whose blocks are too far apart at this rank. Other ranks do not
+ * know that. So the blocks are gathered side by side and then copied.
+ */
+static int gather_far(const void *in, count_64 in_count, handle in_type, void *out, const int *counts, const intptr_t *displacements, handle type, int ranks,
+                      int rank, handle comm)
+{
+    struct rows r = {.type = type};
+    int *places = malloc((size_t)ranks * sizeof *places), all = 0, i, err;
+    char *rows = NULL;
+    if ((err = layout_of(type, &r.layout)))
+        return err;
+    for (i = 0; places && i < ranks; i++) {
+        places[i] = all;
+        all += counts[i];
+    }
+    if (!places || !(rows = new_rows(&r, all))) {
+        free(places);
+        return mpi.err_no_mem;
+    }
+    if (in == mpi.in_place)
+        err = copy_elements((char *)out + displacements[rank] * r.layout.extent, rows + places[rank] * r.layout.extent, counts[rank], type);
+    if (!err)
+        err = MPI_Allgatherv(in, (int)in_count, in_type, rows, counts, places, type, comm);
+    for (i = 0; !err && i < ranks; i++)
+        if (counts[i])
+            err = copy_elements(rows + places[i] * r.layout.extent, (char *)out + displacements[i] * r.layout.extent, counts[i], type);
+    free_rows(&r, rows);
+    free(places);
+    return err;
+}
+
+EXPORT MPI_Allgatherv_c(const void *in, count_64 in_count, handle in_type, void *out, const count_64 *counts, const intptr_t *displacements, handle out_type,
+                        handle comm)
+{
+    const int ranks = counting_ranks(whole(comm));
+    int *ints = displacements ? as_ints(counts, ranks) : NULL, *places = NULL, i, rank = 0, far = 0, err;
+    long long all = ints ? sum_of(ints, ranks) : -1;
+    if (all >= 0 && all <= INT_MAX && (places = malloc((size_t)ranks * sizeof *places))) {
+        for (i = 0; i < ranks; i++) {
+            places[i] = (int)displacements[i];
+            far |= counts[i] && !FITS(displacements[i]);
+        }
+        P_Comm_rank(whole(comm), &rank);
+        err = far ? gather_far(in, in_count, in_type, out, ints, displacements, whole(out_type), ranks, rank, comm)
+                  : MPI_Allgatherv(in, (int)in_count, in_type, out, ints, places, out_type, comm);
+        free(places);
+        free(ints);
+        return err;
+    }
+    free(ints);
+    if (enter(ALLGATHERV, whole(comm)))
+        note_passed(ALLGATHERV, TOO_LONG);
+    PASS(Allgatherv_c, (const void *, count_64, handle, void *, const count_64 *, const intptr_t *, handle, handle),
+         (in, in_count, in_type, out, counts, displacements, out_type, comm));
+}

@@ -38,6 +38,7 @@
 #include "communicators.h"
 #include "signals.h"
 #include "go.h"
+#include "turns.h"
 #include "messages.h"
 #include "collectives.h"
 #include "requests.h"

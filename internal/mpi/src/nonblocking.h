@@ -84,16 +84,20 @@ static int start_move(const struct communicator *c, struct entry *e, const struc
     return start_or_free(p, c, e, &go, (long long)b->bytes * (b->held > b->wanted ? b->held : b->wanted), request, err);
 }
 
-/* An operation with blocks of different lengths. */
-static int start_line(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int root, int in_place, void *request)
+/* An operation with blocks of different lengths. wide is what these are the packed blocks of, or NULL. */
+static int start_line(const struct communicator *c, struct entry *e, const struct side *in, const struct side *out, int root, int in_place,
+                      struct widened *wide, void *request)
 {
     struct pending *p = calloc(1, sizeof *p);
     struct line from;
     struct sg_go_call go;
     size_t bytes;
     int err, second;
-    if (!p)
+    if (!p) {
+        free_widened(wide);
         return SG_NO_MEMORY;
+    }
+    p->wide = wide;
     p->stays = in_place && (e - go_entries) % NONBLOCKING == SCATTERV;
     err = line_up(c, &p->line, out, 0, p->stays);
     second = line_up(c, &from, in, 1, is_twice(in, out));
@@ -275,7 +279,7 @@ MPI(Iallgatherv)(const void *in, int in_count, handle in_type, void *out, const 
     if (!e || ((in_place |= twice) && own_block(&from, &to, c->rank)))
         PASS(Iallgatherv, (const void *, int, handle, void *, const int *, const int *, handle, handle, void *),
              (in, in_count, in_type, out, counts, displacements, out_type, comm, request));
-    return failed(comm, start_line(c, e, &from, &to, 0, in_place, request));
+    return failed(comm, start_line(c, e, &from, &to, 0, in_place, NULL, request));
 }
 
 MPI(Igatherv)(const void *in, int in_count, handle in_type, void *out, const int *counts, const int *displacements, handle out_type, int root, handle comm,
@@ -290,7 +294,7 @@ MPI(Igatherv)(const void *in, int in_count, handle in_type, void *out, const int
     if (!e)
         PASS(Igatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle, void *),
              (in, in_count, in_type, out, counts, displacements, out_type, root, comm, request));
-    return failed(comm, start_line(c, e, &from, &to, root, mine == mpi.in_place, request));
+    return failed(comm, start_line(c, e, &from, &to, root, mine == mpi.in_place, NULL, request));
 }
 
 MPI(Iscatterv)(const void *in, const int *counts, const int *displacements, handle in_type, void *out, int out_count, handle out_type, int root,
@@ -305,7 +309,7 @@ MPI(Iscatterv)(const void *in, const int *counts, const int *displacements, hand
     if (!e)
         PASS(Iscatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle, void *),
              (in, counts, displacements, in_type, out, out_count, out_type, root, comm, request));
-    return failed(comm, start_line(c, e, &from, &to, root, mine == mpi.in_place, request));
+    return failed(comm, start_line(c, e, &from, &to, root, mine == mpi.in_place, NULL, request));
 }
 
 MPI(Ialltoallv)(const void *in, const int *in_counts, const int *in_displacements, handle in_type, void *out, const int *out_counts,
@@ -320,7 +324,92 @@ MPI(Ialltoallv)(const void *in, const int *in_counts, const int *in_displacement
     if (!e)
         PASS(Ialltoallv, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle, void *),
              (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, request));
-    return failed(comm, start_line(c, e, &from, &to, 0, 0, request));
+    return failed(comm, start_line(c, e, &from, &to, 0, 0, NULL, request));
+}
+
+/*
+ * The blocks of an ialltoallw. The program may free types before the operation ends, so types of the
+ * blocks that arrive are copies.
+ */
+struct widened {
+    struct wide from, to;
+    int ranks;
+    char *types; /* of blocks that are not empty; others have the handle 0 */
+};
+
+static void free_widened(struct widened *w)
+{
+    int i;
+    if (!w)
+        return;
+    for (i = 0; w->types && i < w->ranks; i++)
+        if (request_at(w->types, i))
+            P_Type_free(w->types + (size_t)i * mpi.handle_size);
+    free(w->types);
+    free(w->from.bytes);
+    free(w->from.lengths);
+    free(w->to.bytes);
+    free(w->to.lengths);
+    free(w);
+}
+
+static int unpack_widened(const struct widened *w) { return unpack_wide(&w->to, w->ranks, mpi.comm_self); }
+
+/* Packs the blocks that are sent, and copies the types of those that arrive. Frees *w if there is an error. */
+static int widen(const struct communicator *c, const struct wide *from, const struct wide *to, struct widened **w)
+{
+    int i, err, second;
+    if (!(*w = calloc(1, sizeof **w)))
+        return SG_NO_MEMORY;
+    (*w)->from = *from;
+    (*w)->to = *to;
+    (*w)->ranks = c->size;
+    (*w)->types = calloc((size_t)c->size, mpi.handle_size);
+    err = (*w)->types ? 0 : SG_NO_MEMORY;
+    if (!err)
+        err = pack_wide(c, &(*w)->from, 1);
+    second = pack_wide(c, &(*w)->to, 0);
+    if (!err)
+        err = second;
+    for (i = 0; !err && i < c->size; i++)
+        if (to->counts[i]) {
+            char *copy = (*w)->types + (size_t)i * mpi.handle_size;
+            if (!(err = P_Type_contiguous(1, type_at(to, i), copy)))
+                err = P_Type_commit(copy);
+        }
+    (*w)->to.types = (*w)->types;
+    if (err) {
+        free_widened(*w);
+        *w = NULL;
+    }
+    return err;
+}
+
+MPI(Ialltoallw)(const void *in, const int *in_counts, const int *in_displacements, const void *in_types, void *out, const int *out_counts,
+                const int *out_displacements, const void *out_types, handle comm, void *request)
+{
+    const int form = NONBLOCKING + ALLTOALLW;
+    const struct communicator *c = enter_nonblocking(form, whole(comm));
+    const struct wide from = {(char *)in, in_counts, in_displacements, in_types, NULL, NULL, NULL},
+                      to = {out, out_counts, out_displacements, out_types, NULL, NULL, NULL};
+    struct entry *e = NULL;
+    struct widened *w;
+    int err;
+    if (c && in != mpi.in_place) {
+        if (takes_wide(c, &from) && takes_wide(c, &to))
+            e = &go_entries[NONBLOCKING + ALLTOALLV];
+        else
+            left(form);
+    }
+    if (!e)
+        PASS(Ialltoallw, (const void *, const int *, const int *, const void *, void *, const int *, const int *, const void *, handle, void *),
+             (in, in_counts, in_displacements, in_types, out, out_counts, out_displacements, out_types, comm, request));
+    if (!(err = widen(c, &from, &to, &w))) {
+        const struct side ours = {w->from.bytes, 0, w->from.lengths, w->from.starts, mpi.type_byte},
+                          theirs = {w->to.bytes, 0, w->to.lengths, w->to.starts, mpi.type_byte};
+        err = start_line(c, e, &ours, &theirs, 0, 0, w, request);
+    }
+    return failed(comm, err);
 }
 
 /*
@@ -450,7 +539,7 @@ MPI(Allgatherv_init)(const void *in, int in_count, handle in_type, void *out, co
         e = choose_nonblocking(PERSISTENT + ALLGATHERV, all);
     if (e && (in_place |= twice) && own_block(&from, &to, c->rank))
         e = NULL;
-    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, 0, in_place, request)) != LEAVE)
+    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, 0, in_place, NULL, request)) != LEAVE)
         return failed(comm, err);
     PASS(Allgatherv_init, (const void *, int, handle, void *, const int *, const int *, handle, handle, handle, void *),
          (in, in_count, in_type, out, counts, displacements, out_type, comm, info, request));
@@ -466,7 +555,7 @@ MPI(Gatherv_init)(const void *in, int in_count, handle in_type, void *out, const
     int err;
     if (c && takes_gatherv(PERSISTENT + GATHERV, c, &mine, in_count, in_type, out, counts, displacements, out_type, root, &from, &to))
         e = choose_nonblocking(PERSISTENT + GATHERV, 0);
-    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, root, mine == mpi.in_place, request)) != LEAVE)
+    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, root, mine == mpi.in_place, NULL, request)) != LEAVE)
         return failed(comm, err);
     PASS(Gatherv_init, (const void *, int, handle, void *, const int *, const int *, handle, int, handle, handle, void *),
          (in, in_count, in_type, out, counts, displacements, out_type, root, comm, info, request));
@@ -482,7 +571,7 @@ MPI(Scatterv_init)(const void *in, const int *counts, const int *displacements, 
     int err;
     if (c && takes_scatterv(PERSISTENT + SCATTERV, c, in, counts, displacements, in_type, &mine, out_count, out_type, root, &from, &to))
         e = choose_nonblocking(PERSISTENT + SCATTERV, 0);
-    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, root, mine == mpi.in_place, request)) != LEAVE)
+    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, root, mine == mpi.in_place, NULL, request)) != LEAVE)
         return failed(comm, err);
     PASS(Scatterv_init, (const void *, const int *, const int *, handle, void *, int, handle, int, handle, handle, void *),
          (in, counts, displacements, in_type, out, out_count, out_type, root, comm, info, request));
@@ -497,7 +586,7 @@ MPI(Alltoallv_init)(const void *in, const int *in_counts, const int *in_displace
     int twice, err;
     if (c && in != mpi.in_place && takes_sides(PERSISTENT + ALLTOALLV, c, &from, &to, 0, &twice))
         e = choose_nonblocking(PERSISTENT + ALLTOALLV, 0);
-    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, 0, 0, request)) != LEAVE)
+    if (c && (e = AGREE(e)) && (err = start_line(c, e, &from, &to, 0, 0, NULL, request)) != LEAVE)
         return failed(comm, err);
     PASS(Alltoallv_init, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle, handle, void *),
          (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm, info, request));

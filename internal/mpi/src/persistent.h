@@ -91,6 +91,7 @@ static int prepare_or_free(struct pending *p, const struct communicator *c, stru
         p->prepared = 1 + number;
         p->go = c->go;
         p->entry = e;
+        p->ranks = c->size;
         p->bytes = bytes;
         if (!err) {
             enlist(p);
@@ -125,6 +126,7 @@ static int start_persistent(struct pending *p, void *request)
     __atomic_fetch_add(&p->users, 1, __ATOMIC_RELAXED); /* complete takes one away */
     note_start(p);
     GO(err, go_start_prepared(p->go, p->prepared - 1, &p->note, &ended));
+    note_algorithm((int)(p->entry - go_entries), p->go, p->ranks);
     if (err) { /* its waiter gets the error */
         p->note.err = err;
         complete(p);

@@ -3,14 +3,12 @@
  * operation is timed, whichever library performs it, and rank 0 prints a table in MPI_Finalize. If
  * the variable names a file, with a slash in the name, rank 0 writes JSON there.
  *
- * Operations are grouped by length: lengths from 2^(i-1) to 2^i - 1 bytes share a line. The length
+ * Operations are grouped by length: those of a class share a line. The length
  * counts the bytes of the message, of a rank's contribution, or of one block; for operations with
  * blocks of different lengths, it counts the bytes that this rank sends, or, in a scatterv,
  * receives. It is 0 for an alltoallw, for some among neighbors, and where that side is in place. Times are summed over the
  * ranks.
  */
-enum { LENGTHS = 34 }; /* lengths of at least 2^32 bytes are one line */
-
 static struct profile {
     struct tally of[FORMS][LENGTHS], setup;
     unsigned long long wall; /* nanoseconds since the process began */
@@ -18,10 +16,7 @@ static struct profile {
 
 static void profile_add(int form, long long bytes, unsigned long long time)
 {
-    int i = 0;
-    while (i < LENGTHS - 1 && bytes >> i > 0)
-        i++;
-    add_to(&profile.of[form][i], 1, bytes, time);
+    add_to(&profile.of[form][length_class(bytes)], 1, bytes, time);
 }
 
 /* The number of bytes of elements, or 0 if it cannot be determined; MPI then reports the error. */
@@ -66,16 +61,9 @@ static void end_operation(int form, unsigned long long time, long long length)
     current.depth--;
     if (!current.taker)
         note_passed(form, OTHER);
-    add_to(current.taker, 1, current.bytes < 0 ? length : current.bytes, time);
+    add_to(current.by ? &current.by->of[length_class(length)] : current.taker, 1, current.bytes < 0 ? length : current.bytes, time);
     if (profile_file && length >= 0)
         profile_add(form, length, time);
-}
-
-static void sum_tally(struct tally *t, const struct tally *theirs)
-{
-    t->calls += theirs->calls;
-    t->bytes += theirs->bytes;
-    t->nanoseconds += theirs->nanoseconds;
 }
 
 /* Sums over all ranks to rank 0, by a binomial tree. */
@@ -187,17 +175,20 @@ static void profile_end(void)
     inside--;
 }
 
-/* A function of MPI that calls take_ and times the call. bytes is the length of the operation. */
+/* A function of MPI that calls take_ and times the call, also for the engine go; see turns.h. bytes is the length of the operation. */
 #define PROFILE(name, operation, bytes, arguments, values) \
     __attribute__((visibility("default"))) int MPI_##name arguments \
     { \
         unsigned long long begin, end; \
-        int err; \
-        if (!timed || !begin_operation(&begin)) \
-            return take_##name values; \
-        err = take_##name values; \
-        end = nanoseconds(); \
-        end_operation(operation, end - begin, (bytes)); \
+        const int counts = timed && begin_operation(&begin); \
+        const int err = take_##name values; \
+        if (counts || turn.go) { \
+            end = nanoseconds(); \
+            if (counts) \
+                end_operation(operation, end - begin, (bytes)); \
+            if (turn.go) \
+                end_turn(end); \
+        } \
         return err; \
     }
 
@@ -240,7 +231,7 @@ PROFILE(Alltoallv, ALLTOALLV, in == mpi.in_place ? 0 : profiled_bytes(profiled_s
 PROFILE(Alltoallw, ALLTOALLW, 0,
         (const void *in, const int *n, const int *d, const void *t, void *out, const int *m, const int *e, const void *s, handle comm),
         (in, n, d, t, out, m, e, s, comm))
-PASSED(Ialltoallw, NONBLOCKING + ALLTOALLW, 0,
+STARTED(Ialltoallw, ALLTOALLW, 0,
        (const void *in, const int *n, const int *d, const void *t, void *out, const int *m, const int *e, const void *s, handle comm, void *q),
        (in, n, d, t, out, m, e, s, comm, q))
 #define NEIGHBORS(name, operation, bytes, before, values) \

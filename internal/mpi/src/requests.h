@@ -16,15 +16,21 @@ struct pending {
     struct line line;       /* blocks of different lengths; copied to side at the end if line.memory is set */
     struct side side;       /* destination of these blocks, with type */
     int stays;              /* the blocks are not copied */
+    struct widened *wide;   /* packed blocks of types of their own, or NULL */
     struct pending *next;   /* with the same hash */
     int users;              /* MPI, or the program, until it frees the request, and the library, while it is in a bucket */
     /* of a persistent operation, see persistent.h: */
     int prepared;           /* 1 + its number in the engine */
     int tag;                /* of the message that completes its request */
     struct entry *entry;
+    int ranks;
     long long bytes;
     struct pending *sibling; /* in the list of persistent operations */
 };
+
+/* The blocks of an ialltoallw; see nonblocking.h. */
+static int unpack_widened(const struct widened *w);
+static void free_widened(struct widened *w);
 
 static void complete_persistent(struct pending *p);
 static void free_persistent(struct pending *p);
@@ -71,6 +77,7 @@ static void release_pending(struct pending *p)
     free(p->memory[1]);
     free(p->line.memory);
     free(p->line.lengths);
+    free_widened(p->wide);
     if (p->type)
         P_Type_free(&p->type);
 }
@@ -87,6 +94,8 @@ static void complete(struct pending *p)
     if (p->from && !p->note.err && unpack_to(p->from, p->size, &position, p->to, p->count, p->type, mpi.comm_self))
         p->note.err = -1;
     if (p->line.memory && !p->stays && !p->note.err && put_back(mpi.comm_self, &p->line, &p->side))
+        p->note.err = -1;
+    if (p->wide && !p->note.err && unpack_widened(p->wide))
         p->note.err = -1;
     if (p->prepared) {
         complete_persistent(p);
@@ -155,6 +164,7 @@ static int start_go(struct pending *p, const struct communicator *c, struct entr
     call->operation = (int)(e - go_entries) % NONBLOCKING;
     note_start(p);
     GO(err, go_start(c->go, call, &p->note, &ended));
+    note_algorithm((int)(e - go_entries), c->go, c->size);
     if (err) { /* its waiter gets the error */
         p->note.err = err;
         complete(p);

@@ -26,7 +26,7 @@ enum engine { OFF, C_ENGINE, GO_ENGINE, AUTO_ENGINE };
 
 static const char *const rule_words[] = {"mpi", "c", "go"};
 
-enum { MOST_RULES = 16 };
+enum { MOST_RULES = 64 };
 
 struct rules {
     int found; /* there is a file */

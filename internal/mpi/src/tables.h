@@ -11,8 +11,8 @@
  */
 enum { MAGIC = 0x73636867, VERSION = 1, HEAD = 5, NAME = 8, ENTRY = 4 + NAME, PLAN = 13 };
 
-/* A flag of an entry: contributions are folded in the order of ranks. */
-enum { ORDERED = 1 };
+/* Flags of an entry: contributions are folded in the order of ranks; MPI performs the operation, and there is no plan. */
+enum { ORDERED = 1, LEFT_BY_RULES = 2 };
 
 enum operation {
     BARRIER, BCAST, REDUCE, ALLREDUCE, REDUCE_SCATTER, SCAN, EXSCAN, ALLGATHER, GATHER, SCATTER, ALLTOALL,

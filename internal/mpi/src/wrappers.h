@@ -9,7 +9,7 @@
 MPI(Barrier)(handle comm)
 {
     const struct communicator *c = enter(BARRIER, whole(comm));
-    struct entry *e = c ? choose(BARRIER, c, 0, 0, 0, 1) : NULL;
+    struct entry *e = c ? choose(BARRIER, c, 0, 0, 0, 1, 0) : NULL;
     if (!e)
         PASS(Barrier, (handle), (comm));
     return failed(comm, barrier(c, e));
@@ -21,20 +21,29 @@ MPI(Bcast)(void *buffer, int count, handle type, int root, handle comm)
     struct entry *e = NULL;
     struct layout l;
     type = whole(type);
-    if (c && !is_always_left(BCAST, c) && takes_message(BCAST, c, buffer, count, type, root, &l))
-        e = choose(BCAST, c, (long long)count * l.size, (long long)count * l.size, 0, 1);
+    if (c && !is_settled(BCAST, c, (long long)count * known_size(type), 0) && !is_always_left(BCAST, c) && takes_message(BCAST, c, buffer, count, type, root, &l))
+        e = choose(BCAST, c, (long long)count * l.size, (long long)count * l.size, 0, 1, 0);
     if (!e)
         PASS(Bcast, (void *, int, handle, int, handle), (buffer, count, type, root, comm));
     return failed(comm, broadcast(c, e, buffer, count, type, root, &l));
 }
 
+/* The same for folds by kernels of the engine, which commute. */
+static int is_settled_fold(enum operation op, const struct communicator *c, long long all, handle type, handle op_handle)
+{
+    int kernel;
+    return c->turns && (kernel = kernel_of(type, op_handle)) && is_settled(op, c, all * known_size(type) / (op == REDUCE_SCATTER ? c->size : 1), kernel);
+}
+
 /*
  * The common part of operations that fold. all is the number of elements of a contribution, and own
- * that of this rank's result.
+ * that of this rank's result. counted says that blocks may have different lengths.
  */
-static struct entry *choose_fold(enum operation op, const struct communicator *c, const void **in, void *out, long long own, long long all, handle type,
-                                 handle op_handle, int root, int *commutes, struct layout *l)
+static struct entry *choose_fold(enum operation op, const struct communicator *c, const void **in, void *out, long long own, long long all, int counted,
+                                 handle type, handle op_handle, int root, int *commutes, struct layout *l)
 {
+    if (c && !counted && is_settled_fold(op, c, all, type, op_handle))
+        return NULL;
     if (!c || is_always_left(op, c) || !takes_fold(op, c, in, out, own, all, type, op_handle, root, l) || is_left(op, c, all * l->size) ||
         P_Op_commutative(op_handle, commutes))
         return NULL;
@@ -43,7 +52,8 @@ static struct entry *choose_fold(enum operation op, const struct communicator *c
         return NULL;
     }
     /* The engine go takes elements whose bytes all lie before the next element. */
-    return choose(op, c, all * l->size, all * l->size, !*commutes, l->lead == 0 && l->trail == 0 && l->extent > 0);
+    return choose(op, c, all * l->size, all * l->size, !*commutes, l->lead == 0 && l->trail == 0 && l->extent > 0,
+                  counted ? LENGTHS_DIFFER : kernel_of(type, op_handle));
 }
 
 MPI(Reduce)(const void *in, void *out, int count, handle type, handle op, int root, handle comm)
@@ -55,7 +65,7 @@ MPI(Reduce)(const void *in, void *out, int count, handle type, handle op, int ro
     int commutes;
     if (is_exact(whole(op)))
         return failed(comm, fold_by_rows("MPI_Reduce", in, out, count, whole(type), whole(op), root, whole(comm)));
-    if (!(e = choose_fold(REDUCE, c, &from, out, count, count, whole(type), whole(op), root, &commutes, &l)))
+    if (!(e = choose_fold(REDUCE, c, &from, out, count, count, 0, whole(type), whole(op), root, &commutes, &l)))
         PASS(Reduce, (const void *, void *, int, handle, handle, int, handle), (in, out, count, type, op, root, comm));
     return failed(comm, fold(c, e, from, out, count, NULL, 1, whole(type), whole(op), commutes, root, &l));
 }
@@ -74,7 +84,7 @@ MPI(Reduce)(const void *in, void *out, int count, handle type, handle op, int ro
         int commutes; \
         if (is_exact(whole(op))) \
             return exactly; \
-        if (!(e = choose_fold(operation, c, &from, out, count, count, whole(type), whole(op), 0, &commutes, &l))) \
+        if (!(e = choose_fold(operation, c, &from, out, count, count, 0, whole(type), whole(op), 0, &commutes, &l))) \
             PASS(name, (const void *, void *, int, handle, handle, handle), (in, out, count, type, op, comm)); \
         return failed(comm, fold(c, e, from, out, count, NULL, 1, whole(type), whole(op), commutes, 0, &l)); \
     }
@@ -91,7 +101,7 @@ MPI(Reduce_scatter_block)(const void *in, void *out, int count, handle type, han
     int commutes;
     if (is_exact(whole(op)))
         return not_exact("MPI_Reduce_scatter_block", comm);
-    if (!c || !(e = choose_fold(REDUCE_SCATTER, c, &from, out, count, (long long)count * c->size, whole(type), whole(op), 0, &commutes, &l)))
+    if (!c || !(e = choose_fold(REDUCE_SCATTER, c, &from, out, count, (long long)count * c->size, 0, whole(type), whole(op), 0, &commutes, &l)))
         PASS(Reduce_scatter_block, (const void *, void *, int, handle, handle, handle), (in, out, count, type, op, comm));
     return failed(comm, fold(c, e, from, out, count, NULL, c->size, whole(type), whole(op), commutes, 0, &l));
 }
@@ -105,16 +115,27 @@ MPI(Reduce_scatter)(const void *in, void *out, const int *counts, handle type, h
     int commutes;
     if (is_exact(whole(op)))
         return not_exact("MPI_Reduce_scatter", comm);
-    if (!c || !counts || !(e = choose_fold(REDUCE_SCATTER, c, &from, out, counts[c->rank], sum_of(counts, c->size), whole(type), whole(op), 0, &commutes, &l)))
+    if (!c || !counts || !(e = choose_fold(REDUCE_SCATTER, c, &from, out, counts[c->rank], sum_of(counts, c->size), 1, whole(type), whole(op), 0, &commutes, &l)))
         PASS(Reduce_scatter, (const void *, void *, const int *, handle, handle, handle), (in, out, counts, type, op, comm));
     return failed(comm, fold(c, e, from, out, 0, counts, c->size, whole(type), whole(op), commutes, 0, &l));
 }
 
+/* The bytes of a block, if they are known at once, or 0. */
+static long long known_block(const struct blocks *b)
+{
+    const long long in = (long long)b->in_count * known_size(b->in_type), out = (long long)b->out_count * known_size(b->out_type);
+    if (!b->held || b->in == mpi.in_place)
+        return out;
+    if (!b->wanted || b->out == mpi.in_place)
+        return in;
+    return in == out ? in : 0;
+}
+
 static struct entry *choose_move(enum operation op, const struct communicator *c, struct blocks *b, int root)
 {
-    if (is_always_left(op, c) || !takes_move(op, c, b, root))
+    if ((c->turns && is_settled(op, c, known_block(b), 0)) || is_always_left(op, c) || !takes_move(op, c, b, root))
         return NULL;
-    return choose(op, c, b->bytes, (long long)b->bytes * c->size, 0, 1);
+    return choose(op, c, b->bytes, (long long)b->bytes * c->size, 0, 1, 0);
 }
 
 MPI(Allgather)(const void *in, int in_count, handle in_type, void *out, int out_count, handle out_type, handle comm)
@@ -175,7 +196,7 @@ MPI(Allgatherv)(const void *in, int in_count, handle in_type, void *out, const i
     int twice;
     if (c && !is_always_left(ALLGATHERV, c) && takes_sides(ALLGATHERV, c, in == mpi.in_place ? NULL : &one, &to, 0, &twice) &&
         !layout_of(to.type, &out_layout) && (all = sum_of(counts, c->size) * out_layout.size) > 0)
-        e = choose(ALLGATHERV, c, all / c->size, all, 0, 1);
+        e = choose(ALLGATHERV, c, all / c->size, all, 0, 1, LENGTHS_DIFFER);
     if (!e || (in != mpi.in_place && layout_of(one.type, &in_layout)))
         PASS(Allgatherv, (const void *, int, handle, void *, const int *, const int *, handle, handle),
              (in, in_count, in_type, out, counts, displacements, out_type, comm));
@@ -210,7 +231,7 @@ MPI(Gatherv)(const void *in, int in_count, handle in_type, void *out, const int 
     struct side from, to;
     if (c && !is_always_left(GATHERV, c) &&
         takes_gatherv(GATHERV, c, &mine, in_count, in_type, out, counts, displacements, out_type, root, &from, &to))
-        e = choose(GATHERV, c, 0, 0, 0, 1);
+        e = choose(GATHERV, c, 0, 0, 0, 1, LENGTHS_DIFFER);
     if (!e)
         PASS(Gatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle),
              (in, in_count, in_type, out, counts, displacements, out_type, root, comm));
@@ -245,7 +266,7 @@ MPI(Scatterv)(const void *in, const int *counts, const int *displacements, handl
     struct side from, to;
     if (c && !is_always_left(SCATTERV, c) &&
         takes_scatterv(SCATTERV, c, in, counts, displacements, in_type, &mine, out_count, out_type, root, &from, &to))
-        e = choose(SCATTERV, c, 0, 0, 0, 1);
+        e = choose(SCATTERV, c, 0, 0, 0, 1, LENGTHS_DIFFER);
     if (!e)
         PASS(Scatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle),
              (in, counts, displacements, in_type, out, out_count, out_type, root, comm));
@@ -260,7 +281,7 @@ MPI(Alltoallv)(const void *in, const int *in_counts, const int *in_displacements
     struct side from = {in, 0, in_counts, in_displacements, whole(in_type)}, to = {out, 0, out_counts, out_displacements, whole(out_type)};
     int twice;
     if (c && in != mpi.in_place && !is_always_left(ALLTOALLV, c) && takes_sides(ALLTOALLV, c, &from, &to, 0, &twice))
-        e = choose(ALLTOALLV, c, 0, 0, 0, 1);
+        e = choose(ALLTOALLV, c, 0, 0, 0, 1, LENGTHS_DIFFER);
     if (!e)
         PASS(Alltoallv, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle),
              (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm));
@@ -308,13 +329,13 @@ static int pack_wide(const struct communicator *c, struct wide *w, int packs)
     return err;
 }
 
-static int unpack_wide(const struct communicator *c, const struct wide *w)
+static int unpack_wide(const struct wide *w, int ranks, handle comm)
 {
     struct layout l;
     int i, err = 0;
-    for (i = 0; !err && i < c->size; i++)
+    for (i = 0; !err && i < ranks; i++)
         if (w->counts[i] && !(err = layout_of(type_at(w, i), &l)))
-            err = pack_block(c->inner, w->bytes + w->starts[i], w->at + w->displacements[i], w->counts[i], &l, type_at(w, i), 1);
+            err = pack_block(comm, w->bytes + w->starts[i], w->at + w->displacements[i], w->counts[i], &l, type_at(w, i), 1);
     return err;
 }
 
@@ -348,7 +369,7 @@ static int move_wide(const struct communicator *c, struct entry *e, struct wide 
         err = move_straight(c, e, &in, &out, to->lengths[c->rank], 0, 0);
     }
     if (!err)
-        err = unpack_wide(c, to);
+        err = unpack_wide(to, c->size, c->inner);
     if (!err) { /* otherwise messages may still be under way */
         free(from->bytes);
         free(from->lengths);
@@ -367,7 +388,7 @@ MPI(Alltoallw)(const void *in, const int *in_counts, const int *in_displacements
                 to = {out, out_counts, out_displacements, out_types, NULL, NULL, NULL};
     if (c && in != mpi.in_place && !is_always_left(ALLTOALLV, c)) {
         if (takes_wide(c, &from) && takes_wide(c, &to))
-            e = choose(ALLTOALLV, c, 0, 0, 0, 1);
+            e = choose(ALLTOALLV, c, 0, 0, 0, 1, LENGTHS_DIFFER);
         else
             left(ALLTOALLW);
     }

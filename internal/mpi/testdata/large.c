@@ -2,6 +2,8 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 static int rank, ranks;
 
@@ -13,6 +15,74 @@ static void check(int ok, int line)
     }
 }
 #define CHECK(condition) check(condition, __LINE__)
+
+/* Functions with a count for each rank. Blocks may be further apart than an int counts. */
+static void with_counts(MPI_Comm comm)
+{
+    MPI_Count counts[16];
+    MPI_Aint places[16];
+    MPI_Datatype bytes;
+    char *far[16], own[16], *base;
+    int i, k, in[64], out[64], x;
+    const size_t apart = (size_t)3 << 30;
+    for (k = 0; k < 10; k++) {
+        int sum = 0;
+        for (i = 0; i < ranks; i++) {
+            counts[i] = i + k % 2;
+            places[i] = sum + 2 * i;
+            sum += (int)counts[i];
+        }
+        for (i = 0; i < 64; i++) {
+            in[i] = 10 * rank + i;
+            out[i] = -1;
+        }
+        MPI_Allgatherv_c(in, counts[rank], MPI_INT, out, counts, places, MPI_INT, comm);
+        for (i = 0; i < ranks; i++)
+            for (x = 0; x < counts[i]; x++)
+                CHECK(out[places[i] + x] == 10 * i + x);
+        CHECK(out[places[ranks - 1] + counts[ranks - 1]] == -1);
+        MPI_Reduce_scatter_c(in, out, counts, MPI_INT, MPI_SUM, comm);
+        for (x = 0; x < counts[rank]; x++)
+            CHECK(out[x] == 5 * ranks * (ranks - 1) + ranks * ((int)(places[rank] - 2 * rank) + x));
+    }
+    base = mmap(NULL, apart * (size_t)ranks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(base != MAP_FAILED);
+    MPI_Type_vector(2, 1, 2, MPI_CHAR, &bytes); /* 2 bytes in the place of 3 */
+    MPI_Type_commit(&bytes);
+    for (k = 0; k < 2; k++) {
+        for (i = 0; i < ranks; i++) {
+            const size_t step = rank == ranks - 1 ? 30 : apart; /* near at one rank, which does not know the others */
+            counts[i] = 1;
+            places[i] = (MPI_Aint)(step / 3 * (size_t)i);
+            far[i] = base + places[i] * 3;
+            memset(far[i], '.', 3);
+        }
+        memcpy(own, "a.z", 3);
+        own[0] = (char)('a' + rank);
+        if (k == 1)
+            memcpy(far[rank], own, 3);
+        MPI_Allgatherv_c(k == 1 ? MPI_IN_PLACE : own, 1, bytes, base, counts, places, bytes, comm);
+        for (i = 0; i < ranks; i++)
+            CHECK(far[i][0] == 'a' + i && far[i][1] == '.' && far[i][2] == 'z');
+    }
+    MPI_Type_free(&bytes);
+    if (ranks > 1) { /* between two groups, one count for each rank of the other */
+        MPI_Comm half, inter;
+        const int others = rank % 2 ? (ranks + 1) / 2 : ranks / 2;
+        MPI_Comm_split(comm, rank % 2, 0, &half);
+        MPI_Intercomm_create(half, 0, comm, 1 - rank % 2, 3, &inter);
+        for (i = 0; i < others; i++) {
+            counts[i] = 1;
+            places[i] = i;
+        }
+        MPI_Allgatherv_c(&rank, 1, MPI_INT, out, counts, places, MPI_INT, inter);
+        for (i = 0; i < others; i++)
+            CHECK(out[i] == 2 * i + 1 - rank % 2);
+        MPI_Comm_free(&inter);
+        MPI_Comm_free(&half);
+    }
+    munmap(base, apart * (size_t)ranks);
+}
 
 int main(int argc, char **argv)
 {
@@ -71,6 +141,7 @@ int main(int argc, char **argv)
         MPI_Wait(&q, MPI_STATUS_IGNORE);
         CHECK(x == rank);
     }
+    with_counts(comm);
     MPI_Type_free(&none);
     MPI_Finalize();
     return 0;

@@ -1,6 +1,6 @@
 /*
  * MPI_Alltoallw puts the same into memory as the MPI's own, for types with gaps, types that differ at
- * the two ends of a message, empty blocks and MPI_BOTTOM. Operations among neighbors and between two
+ * the two ends of a message, empty blocks and MPI_BOTTOM, and so does MPI_Ialltoallw. Operations among neighbors and between two
  * groups are the MPI's.
  */
 #include <mpi.h>
@@ -13,7 +13,7 @@ enum { MOST = 16, LONG = 600 };
 int main(int argc, char **argv)
 {
     int counts[MOST], back[MOST], at[MOST], to[MOST], i, k, round, rank, ranks, *in, *out, *want, x, all[MOST];
-    MPI_Datatype types[MOST], theirs[MOST], gaps, triple;
+    MPI_Datatype types[MOST], theirs[MOST], again[MOST], gaps, triple;
     MPI_Comm ring, half, inter;
     MPI_Request q;
     size_t bytes;
@@ -46,6 +46,19 @@ int main(int argc, char **argv)
         MPI_Alltoallw(in, counts, at, types, out, back, to, theirs, MPI_COMM_WORLD);
         if (memcmp(out, want, bytes)) {
             fprintf(stderr, "rank %d, round %d: has another result\n", rank, round);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        memset(out, -1, bytes);
+        for (i = 0; i < ranks; i++)
+            MPI_Type_dup(theirs[i], &again[i]);
+        MPI_Ialltoallw(in, counts, at, types, out, back, to, again, MPI_COMM_WORLD, &q);
+        for (i = 0; i < ranks; i++) { /* the operation still needs it */
+            MPI_Datatype freed = again[i];
+            MPI_Type_free(&freed);
+        }
+        MPI_Wait(&q, MPI_STATUS_IGNORE);
+        if (memcmp(out, want, bytes)) {
+            fprintf(stderr, "rank %d, round %d: the nonblocking one has another result\n", rank, round);
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
     }
