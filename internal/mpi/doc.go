@@ -23,7 +23,8 @@
 //
 // Whether the library performs an operation or leaves it to the MPI depends on facts that all its
 // ranks know: the size of the communicator, the length of a block, whether the operation commutes.
-// [Choices] lists the schedules and the lengths that they serve. Only the engine in Go performs
+// [Choices] lists the schedules and the lengths that they serve. If the engine in Go learns, it
+// decides by sums of times that all ranks have: see turns.h. Only the engine in Go performs
 // nonblocking operations; it continues them in the background: see requests.h. The MPI gets calls
 // with invalid arguments, and reports the error.
 package mpi
