@@ -56,7 +56,7 @@ func TestNilContexts(t *testing.T) {
 			}
 			for range 2 { // the second time with plans, so that calls take the quick path
 				errs := withNil(comms[0])
-				require.Len(t, errs, 24)
+				require.Len(t, errs, 26)
 				for name, err := range errs {
 					require.ErrorIs(t, err, runtime.ErrInput, name)
 					require.ErrorContains(t, err, "the context is nil", name)
