@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
@@ -22,6 +23,12 @@ func TestLearnWithTheMPI(t *testing.T) {
 		engineC := w.env
 		w.withGo(t)
 		learned := filepath.Join(t.TempDir(), "learned.json")
+		for _, ranks := range heavy.Or(nil, []int{2, 5, 8}) {
+			for _, transport := range []string{"auto", "tcp"} {
+				out, err := w.run(t, ranks, []string{"SCHEDGEN_LEARN=" + learned, "SCHEDGEN_TRANSPORT=" + transport}, program, "160")
+				require.NoError(t, err, "%d ranks, %s: %s", ranks, transport, out)
+			}
+		}
 		run := func(env ...string) string {
 			out, err := w.run(t, 3, env, program, "160")
 			require.NoError(t, err, out)

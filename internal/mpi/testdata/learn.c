@@ -1,6 +1,6 @@
 /*
  * Calls each operation often enough to be learned, and checks every result: whoever performs a call,
- * it is right. With an argument it makes each call so often that all are tried twice.
+ * it is right. The argument is the number of calls.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -22,12 +22,16 @@ static void fail(const char *what, int call)
         if (out[i] != (value)) \
             fail(what, call)
 
-/* Keeps the right operand's sign and adds: it does not commute, and tells the order of ranks. */
+/* Digits, behind a power of ten for their number. To append digits does not commute. */
 static void append(void *left, void *right, int *n, MPI_Datatype *type)
 {
+    const int *l = left;
+    int *r = right;
     (void)type;
-    for (int i = 0; i < *n; i++)
-        ((int *)right)[i] += 10 * ((int *)left)[i];
+    for (int i = 0; i < 2 * *n; i += 2) {
+        r[i + 1] += r[i] * l[i + 1];
+        r[i] *= l[i];
+    }
 }
 
 static void fill(int n, int call)
@@ -37,7 +41,7 @@ static void fill(int n, int call)
     memset(out, -1, sizeof out);
 }
 
-static void once(MPI_Comm comm, MPI_Op joined, int n, int call)
+static void once(MPI_Comm comm, MPI_Op joined, MPI_Datatype number, int n, int call)
 {
     const int root = call % size, ranks = size * (size - 1) / 2;
     int counts[16], starts[16], digits = 0;
@@ -59,10 +63,12 @@ static void once(MPI_Comm comm, MPI_Op joined, int n, int call)
         fail("allreduce of doubles", call);
     for (int i = 0; i < size; i++)
         digits = 10 * digits + i + 1;
-    in[0] = rank + 1;
-    MPI_Allreduce(in, out, 1, MPI_INT, joined, comm);
-    EXPECT("allreduce in order", call, 1, digits);
-    fill(n * size, call);
+    in[0] = 10;
+    in[1] = rank + 1;
+    MPI_Allreduce(in, out, 1, number, joined, comm);
+    if (out[1] != digits)
+        fail("allreduce in order", call);
+    fill(n * size > 8 * MOST ? n * size : 8 * MOST, call);
     MPI_Reduce_scatter_block(in, out, n, MPI_INT, MPI_MAX, comm);
     EXPECT("reduce-scatter", call, n, 7 * (rank * n + i) + call + size - 1);
     for (int i = 0; i < size; i++) {
@@ -102,17 +108,21 @@ int main(int argc, char **argv)
     const int calls = argc > 1 ? atoi(argv[1]) : 60;
     MPI_Comm twin;
     MPI_Op joined;
+    MPI_Datatype number;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Op_create(append, 0, &joined);
+    MPI_Type_contiguous(2, MPI_INT, &number);
+    MPI_Type_commit(&number);
     MPI_Comm_dup(MPI_COMM_WORLD, &twin);
     for (int call = 0; call < calls; call++)
-        once(MPI_COMM_WORLD, joined, call % 2 ? 3 : MOST, call);
+        once(MPI_COMM_WORLD, joined, number, call % 2 ? 3 : MOST, call);
     for (int call = 0; call < 3; call++)
-        once(twin, joined, 5, call);
+        once(twin, joined, number, 5, call);
     MPI_Comm_free(&twin);
     MPI_Op_free(&joined);
+    MPI_Type_free(&number);
     if (rank == 0)
         printf("all calls are right\n");
     MPI_Finalize();
