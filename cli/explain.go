@@ -10,6 +10,7 @@ import (
 	"github.com/schedgen/schedgen/internal/model/loggp"
 	"github.com/schedgen/schedgen/internal/source"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/transport/pace"
 	"github.com/schedgen/schedgen/internal/words"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
@@ -78,6 +79,11 @@ func (c *explainCmd) Run(ctx context.Context, std terminal.Stdio) error {
 	}
 	machine.Near = (*loggp.Params)(c.Near)
 	e := &explanation{at: at, from: from, machine: machine, notes: notes}
+	if at.of.Memory {
+		if _, e.paceFrom, err = pace.Here(); err != nil {
+			return err
+		}
+	}
 	std.Does("comparing the algorithms of " + c.Collective)
 	_, err = terminal.Await(ctx, func() (any, error) {
 		if err := e.decide(rules, c.Algorithm); err != nil {
@@ -167,6 +173,7 @@ type explanation struct {
 	others   []selection.Candidate // the best of each algorithm, flat and between masters, by time
 	named    *selection.Candidate  // by a flag, in place of chosen; nil without the flag
 	notes    []selection.Note
+	paceFrom pace.Origin // where the costs of memory come from
 }
 
 // decide sets the rule that decides, the candidate that it chooses and the one that the flag names.

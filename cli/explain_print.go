@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/schedgen/schedgen/internal/model/loggp"
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
@@ -22,6 +23,9 @@ func (e *explanation) print(w io.Writer) error {
 	fmt.Fprintf(&b, "%s: %v\n  transport   %s, %s\n  rule        %s\n", e.at.of.Collective, &e.at.of, linkName(&e.at.link), e.from, e.ruleWords())
 	if reason := e.decision.Rule.Reason; reason != "" {
 		fmt.Fprintf(&b, "  reason      %s\n", reason)
+	}
+	if e.at.of.Memory {
+		fmt.Fprintf(&b, "  memory      %s\n  costs       %v\n", paceWords(e.at.of.Pace), e.paceFrom)
 	}
 	by := ""
 	if e.named != nil {
@@ -61,6 +65,29 @@ func makespanWords(t loggp.Time) string {
 	return micros(t)
 }
 
+// paceWords spells what copies in memory cost.
+func paceWords(p *wire.Pace) string {
+	pull := fmt.Sprintf("%d ps by the system and %d ns a call", p.Pull, p.Call)
+	if p.Pull == wire.MaxPace {
+		pull = "not by the system"
+	}
+	cores := "1 core"
+	if p.Cores > 1 {
+		cores = fmt.Sprintf("%d cores", p.Cores)
+	}
+	return fmt.Sprintf("a byte %d ps through a ring, %s; %d ns to yield; %s", p.Ring, pull, p.Yield, cores)
+}
+
+// paceObject is the JSON form of what copies in memory cost.
+type paceObject struct {
+	Ring  uint32 `json:"ring_ps"` // a byte through a ring
+	Pull  uint32 `json:"pull_ps"` // a byte out of another rank's memory
+	Call  uint32 `json:"call_ns"`
+	Yield uint32 `json:"yield_ns"`
+	Cores uint32 `json:"cores"`
+	From  string `json:"from"`
+}
+
 // explainObject is the JSON form of an explanation.
 type explainObject struct {
 	Collective string            `json:"collective"`
@@ -72,6 +99,7 @@ type explainObject struct {
 	Multicast  bool              `json:"multicast"`
 	Memory     bool              `json:"memory"`
 	Rings      bool              `json:"rings"`
+	Pace       *paceObject       `json:"pace,omitempty"` // with memory: what copies cost
 	Rule       json.RawMessage   `json:"rule"`
 	BuiltIn    bool              `json:"built_in"` // the rule is a built-in one
 	Line       int               `json:"line"`     // line in the file of the rule that decides or leaves the case to the built-in rules; 0: none
@@ -114,6 +142,9 @@ func (e *explanation) object() explainObject {
 		Multicast: e.at.of.Multicast, Memory: e.at.of.Memory, Rings: e.at.of.Rings, Rule: json.RawMessage(d.Rule.String()), BuiltIn: !d.Own || cmp.Or(d.From, d.Rule).Line == 0, Line: d.Rule.Line,
 		Chosen: newCandidateObject(&e.chosen),
 		LogGP:  newLoggpObject(e.at.of.Bytes, &e.machine),
+	}
+	if p := e.at.of.Pace; p != nil {
+		o.Pace = &paceObject{p.Ring, p.Pull, p.Call, p.Yield, p.Cores, e.paceFrom.String()}
 	}
 	if d.From != nil {
 		o.Line = d.From.Line

@@ -6,8 +6,8 @@ import (
 
 	"github.com/schedgen/schedgen/cli/internal/crew"
 	"github.com/schedgen/schedgen/internal/terminal"
+	"github.com/schedgen/schedgen/internal/transport/pace"
 	"github.com/schedgen/schedgen/ir"
-	"github.com/schedgen/schedgen/runtime/shm"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
@@ -59,7 +59,11 @@ func (f *runFlags) caseOf(row *ir.Collective, size int64, l *crew.Link, hosts *i
 			g.Host[r] = r * *hosts / g.Ranks
 		}
 	default:
-		g.OneHost, g.Lends, g.Rings = true, l.SharesMemory(), l.SharesMemory() && shm.RingsFaster()
+		if g.OneHost, g.Lends = true, l.SharesMemory(); g.Lends {
+			if g.Pace, _, err = pace.Here(); err != nil {
+				return c, err
+			}
+		}
 		g.Multicast = g.Multicast || g.Lends // in memory, one write serves all readers
 	}
 	c = g.Case()

@@ -13,7 +13,7 @@ import (
 	"github.com/schedgen/schedgen/internal/model/fit"
 	"github.com/schedgen/schedgen/internal/model/grid"
 	"github.com/schedgen/schedgen/internal/source"
-	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/internal/transport/pace"
 	"github.com/schedgen/schedgen/schedule"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
@@ -60,6 +60,8 @@ func TestTimedCell(t *testing.T) {
 
 // TestWhereRulesHold checks for which cases rules are made.
 func TestWhereRulesHold(t *testing.T) {
+	costs, _, err := pace.Here()
+	require.NoError(t, err)
 	for _, c := range []struct {
 		link  crew.Link
 		netns bool
@@ -67,7 +69,7 @@ func TestWhereRulesHold(t *testing.T) {
 	}{
 		{crew.Link{Transport: overTCP}, false, selection.Case{Place: selection.OneHost}},
 		{crew.Link{Transport: overMcast, Interface: "lo"}, false, selection.Case{Place: selection.OneHost, Multicast: true}},
-		{crew.Link{Transport: overShm}, false, selection.Case{Place: selection.OneHost, Multicast: true, Memory: true, Rings: shm.RingsFaster()}},
+		{crew.Link{Transport: overShm}, false, selection.Case{Place: selection.OneHost, Multicast: true, Memory: true, Pace: costs, Rings: costs.Casts(4)}},
 		{crew.Link{Transport: overTCP}, true, selection.Case{Place: selection.OneEach}},
 		{crew.Link{Transport: overMcast, Interface: "eth0"}, true, selection.Case{Place: selection.OneEach, Multicast: true}},
 	} {

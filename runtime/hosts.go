@@ -7,6 +7,6 @@ import "github.com/schedgen/schedgen/schedule/selection"
 func (c *Comm) ground(spread bool) *selection.Ground {
 	return &selection.Ground{
 		Ranks: c.size, OneHost: c.caps.Local == c.size, Host: c.caps.Host,
-		Multicast: c.caps.Multicast && spread, RDMA: c.caps.RDMA, Lends: c.window.shelves(), Rings: c.caps.Rings,
+		Multicast: c.caps.Multicast && spread, RDMA: c.caps.RDMA, Lends: c.window.shelves(), Pace: c.caps.Pace,
 	}
 }

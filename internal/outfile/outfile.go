@@ -3,6 +3,7 @@ package outfile
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,10 @@ import (
 // when all is written, and leaves it as it was on an error. It writes to a device or pipe directly.
 func Write(name string, fill func(io.Writer) error) error {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
-		return replace(name, fill)
+		if err == nil {
+			return replace(name, info.Mode().Perm(), fill)
+		}
+		return replace(name, 0, fill)
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -24,11 +28,17 @@ func Write(name string, fill func(io.Writer) error) error {
 	return fillAndClose(f, fill)
 }
 
-func replace(name string, fill func(io.Writer) error) error {
+// WritePrivate makes the regular file called name hold the output of fill, as Write does. Only this
+// user can read or write it.
+func WritePrivate(name string, fill func(io.Writer) error) error { return replace(name, 0o600, fill) }
+
+// replace replaces the file called name, or the target of the link of that name. The new one has a
+// mode; 0 stands for that of a new file.
+func replace(name string, mode os.FileMode, fill func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target // replace the target of a link, not the link
 	}
-	temp, err := createBeside(name)
+	temp, err := createBeside(name, mode)
 	if err != nil {
 		return err
 	}
@@ -42,20 +52,18 @@ func replace(name string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// createBeside creates a new file in the directory of name, with the mode of name if that exists.
-// os.CreateTemp would always make it private.
-func createBeside(name string) (*os.File, error) {
-	mode := os.FileMode(0o666)
-	old, statErr := os.Stat(name)
-	f, err := os.OpenFile(fmt.Sprintf("%s.%016x.tmp", name, rand.Uint64()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+// createBeside creates a new file in the directory of name, with a mode; 0 stands for that of a new
+// file. os.CreateTemp would always make it private.
+func createBeside(name string, mode os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(fmt.Sprintf("%s.%016x.tmp", name, rand.Uint64()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, cmp.Or(mode&0o600, 0o666))
 	var cause *os.PathError
 	switch {
 	case errors.As(err, &cause):
 		return nil, fmt.Errorf("%s: %w", name, cause.Err) // not the name of the new file
-	case err != nil || statErr != nil:
+	case err != nil || mode == 0:
 		return f, err
 	}
-	if err := f.Chmod(old.Mode().Perm()); err != nil {
+	if err := f.Chmod(mode); err != nil {
 		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	return f, nil

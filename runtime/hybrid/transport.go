@@ -56,7 +56,9 @@ func (t *Transport) Caps() wire.Caps {
 	}
 	caps := t.net.Caps()
 	caps.Local, caps.Host = t.location.here, t.location.host
-	caps.Rings = t.near != nil && len(t.location.ranks) == t.size && t.near.Caps().Rings // otherwise hosts might differ
+	if t.near != nil && len(t.location.ranks) == t.size { // otherwise hosts might differ
+		caps.Pace = t.near.Caps().Pace
+	}
 	return caps
 }
 

@@ -51,12 +51,6 @@ type Transport struct{ wire.Transport }
 // twice, for the reason that Copies returns.
 func (t *Transport) Copies() (n int, why error) { return t.Transport.(wire.Copier).Copies() }
 
-// RingsFaster reports whether broadcasts of long messages through memory should go by a ring that
-// all ranks read on this machine: the system copies from one process to another much more slowly
-// than a process copies by itself, or refuses to. It tests this once, for some 100 µs. The rank
-// that makes a segment runs the test for all its ranks.
-func RingsFaster() bool { return segment.RingsFaster() }
-
 // Create makes an unnamed segment for size ranks: processes inherit the file and give it to [Join]
 // in Config.File. Nothing is left of it when the last of them has ended. It takes at most 68 MiB of
 // memory for up to 32 ranks, and more only with several communicators.

@@ -90,13 +90,13 @@ type Flusher interface {
 
 // Caps says what a transport can do.
 type Caps struct {
-	Multicast bool // Mcast reaches other ranks
-	Direct    bool // Datagram reaches one rank
-	Datagram  int  // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
-	Room      int  // bytes of multicasts that every rank can buffer without a Poll, agreed by all; 0: no limit
-	Local     int  // ranks on this host, this one included; 0: unknown
-	RDMA      bool // adapters write messages into the memory of their receivers
-	Rings     bool // receivers copy a long chunk from the sender's memory more slowly than from a shared-memory multicast; set only if all ranks share memory, and agreed by all
+	Multicast bool  // Mcast reaches other ranks
+	Direct    bool  // Datagram reaches one rank
+	Datagram  int   // payload bytes of a multicast datagram, agreed by all ranks; 0 without multicast
+	Room      int   // bytes of multicasts that every rank can buffer without a Poll, agreed by all; 0: no limit
+	Local     int   // ranks on this host, this one included; 0: unknown
+	RDMA      bool  // adapters write messages into the memory of their receivers
+	Pace      *Pace // what copies cost in the memory that all ranks share, agreed by all; nil: unknown, or they do not share memory
 
 	// Sealed says how a key protects what goes over the network: "no", "signed" or "encrypted". It is
 	// empty if nothing goes over a network.

@@ -9,11 +9,9 @@ const longMessage = 64 << 10
 // messages and all switches between processes together, not the cost of the longest path. Measured
 // on two cores (docs/performance.md, "What the library chooses").
 const (
-	inWindows = 8<<10 + 1  // bytes: all ranks can read shorter messages in place
-	inRings   = 64<<10 + 1 // bytes: from inWindows on shorter messages go through rings
-	longLocal = 256 << 10  // bytes: from this length on the number of copies matters
-	crowd     = 24         // ranks: from this number on only a few run at a time
-	linearTo  = 64         // ranks: the root alone sends to at most so many
+	inWindows = 8<<10 + 1 // bytes: all ranks can read shorter messages in place
+	longLocal = 256 << 10 // bytes: from this length on the number of copies matters
+	linearTo  = 64        // ranks: the root alone sends to at most so many
 )
 
 // For ranks that each have a host, and so a processor, to themselves (docs/notes/selection.md). The
@@ -73,12 +71,8 @@ var builtin = Rules{list: []Rule{
 	{Collective: schedule.Barrier, Algorithm: "barrier/hsb", Params: Params{Masters: true},
 		Reason: "the fewest messages"},
 
-	{Collective: schedule.Bcast, Multicast: With, Memory: With, Ranks: Range{From: 3, To: crowd}, Bytes: Range{From: inWindows, To: inRings}, Algorithm: "bcast/mcast-chain",
-		Reason: "the root writes it once"},
-	{Collective: schedule.Bcast, Multicast: With, Memory: With, Ranks: Range{From: crowd}, Bytes: Range{From: inWindows, To: inRings / 2}, Algorithm: "bcast/mcast-chain",
-		Reason: "the root writes it once"},
-	{Collective: schedule.Bcast, Multicast: With, Memory: With, Rings: With, Ranks: Range{From: 3}, Bytes: Range{From: inRings}, Algorithm: "bcast/mcast-acktree",
-		Reason: "the root writes it once, and ordinary copies are faster than the system's"},
+	{Collective: schedule.Bcast, Memory: With, Ranks: Range{From: 3}, Bytes: Range{From: inWindows}, Algorithm: Modelled,
+		Reason: "shared memory: the least time by what copies cost on this machine"},
 	{Collective: schedule.Bcast, Memory: With, Algorithm: "bcast/linear",
 		Reason: "all read it where the root has it"},
 	{Collective: schedule.Bcast, Place: OneHost, Ranks: Range{To: linearTo + 1}, Algorithm: "bcast/linear",

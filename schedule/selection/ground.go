@@ -1,5 +1,7 @@
 package selection
 
+import "github.com/schedgen/schedgen/runtime/wire"
+
 // Ground describes a communicator: where its ranks are, and how they reach each other. It is the
 // same at all of its ranks, so that all of them choose the same algorithms.
 type Ground struct {
@@ -13,7 +15,7 @@ type Ground struct {
 	// Lends says that the ranks share memory, and copy long chunks directly from the sender's buffer.
 	// It counts only on one host.
 	Lends bool
-	Rings bool // as in [Case]
+	Pace  *wire.Pace // as in [Case]
 }
 
 // Case returns the case of operations on this ground. The caller adds the collective, the number of
@@ -23,8 +25,10 @@ func (g *Ground) Case() Case {
 	hosts := Blocks(g.Host)
 	switch {
 	case g.OneHost:
-		c.Place, c.Memory = OneHost, g.Lends
-		c.Rings = g.Lends && g.Rings
+		if c.Place, c.Memory = OneHost, g.Lends; g.Lends {
+			c.Pace = g.Pace
+			c.Rings = g.Ranks > 1 && g.Pace.Casts(g.Ranks)
+		}
 	case len(g.Host) > 0 && hosts == len(g.Host):
 		c.Place = OneEach
 	case hosts > 1:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/runtime/wire"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
@@ -38,18 +39,22 @@ func TestBlocksAreThoseOfSchedules(t *testing.T) {
 	}
 }
 
+// slowPulls are the costs of an AMD EPYC whose system copies slowly between processes.
+var slowPulls = &wire.Pace{Ring: 40, Pull: 68, Call: 1020, Yield: 495, Cores: 2}
+
 func TestCaseOfGround(t *testing.T) {
-	lent := selection.Ground{OneHost: true, Lends: true, Rings: true}
+	lent := selection.Ground{OneHost: true, Lends: true, Pace: slowPulls}
 	for _, c := range []struct {
 		hosts string
 		of    selection.Ground
 		want  selection.Case
 	}{
 		{hosts: "", want: selection.Case{Place: selection.Anywhere}},
-		{hosts: "aaaa", of: lent, want: selection.Case{Place: selection.OneHost, Memory: true, Rings: true}},
-		{hosts: "", of: lent, want: selection.Case{Place: selection.OneHost, Memory: true, Rings: true}},
-		{hosts: "", of: selection.Ground{OneHost: true, Rings: true}, want: selection.Case{Place: selection.OneHost}},
-		{hosts: "aabb", of: selection.Ground{Lends: true, Rings: true}, want: selection.Case{Hosts: 2}},
+		{hosts: "aaaa", of: lent, want: selection.Case{Place: selection.OneHost, Memory: true, Rings: true, Pace: slowPulls}},
+		{hosts: "", of: lent, want: selection.Case{Place: selection.OneHost, Memory: true, Rings: true, Pace: slowPulls}},
+		{hosts: "aaaa", of: selection.Ground{OneHost: true, Lends: true}, want: selection.Case{Place: selection.OneHost, Memory: true}},
+		{hosts: "", of: selection.Ground{OneHost: true, Pace: slowPulls}, want: selection.Case{Place: selection.OneHost}},
+		{hosts: "aabb", of: selection.Ground{Lends: true, Pace: slowPulls}, want: selection.Case{Hosts: 2}},
 		{hosts: "abab", want: selection.Case{Place: selection.Anywhere}},
 		{hosts: "dbca", of: selection.Ground{Multicast: true, RDMA: true}, want: selection.Case{Place: selection.OneEach, Multicast: true, RDMA: true}},
 	} {

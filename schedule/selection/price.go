@@ -10,10 +10,10 @@ import (
 	"github.com/schedgen/schedgen/sim"
 )
 
-// Modelled in place of an algorithm's name means the algorithm that takes the least time on the
-// network of the case, by its closed form in the LogGP model. Every rank has a processor to itself
-// there, so such a rule suits ranks that each have a host. It chooses among algorithms without
-// multicast.
+// Modelled in place of an algorithm's name means the algorithm that takes the least time by its
+// closed form in a model. Broadcasts among ranks that share memory have the model of Case.Pace. All
+// other cases have the LogGP model of their network. Every rank has a processor to itself there, so
+// such a rule suits ranks that each have a host. It chooses among algorithms without multicast.
 const Modelled = "modelled"
 
 // Network returns the modelled network of a transport. It has LogGOPSim's defaults. With adapters
@@ -134,6 +134,11 @@ func makeCandidates() map[string][]candidate {
 
 // Candidates returns the algorithms among which a Modelled rule for the collective chooses.
 func Candidates(collective string) (names []string) {
+	for i := range sharing {
+		if r := &sharing[i].rule; r.Collective == collective {
+			names = append(names, r.Algorithm)
+		}
+	}
 	for _, of := range candidates()[collective] {
 		if !slices.Contains(names, of.rule.Algorithm) {
 			names = append(names, of.rule.Algorithm)
@@ -153,6 +158,12 @@ func networkOf(c *Case) *loggp {
 // modelled returns the candidate rule for a case that takes the least time. It is nil if no
 // candidate folds as the case demands.
 func modelled(c *Case) (fastest *Rule) {
+	if c.Memory {
+		fastest = modelledInMemory(c)
+	}
+	if fastest != nil {
+		return fastest
+	}
 	n, least := networkOf(c), math.Inf(1)
 	all := candidates()[c.Collective]
 	for i := range all {

@@ -7,7 +7,11 @@
 // table: it computes the times of all candidates.
 package selection
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/schedgen/schedgen/runtime/wire"
+)
 
 // Case is an operation and its circumstances. All ranks of a communicator must ask about the same
 // case.
@@ -22,6 +26,9 @@ type Case struct {
 	// Rings goes with Memory. It says that on the ranks' machine such copies are slow, compared
 	// with a ring that all ranks read.
 	Rings bool
+	// Pace goes with Memory. It says what copies cost on the ranks' machine; nil: as on a typical one.
+	// Only Modelled rules depend on it.
+	Pace *wire.Pace
 	// Hosts is the number of hosts if they have several ranks each, in blocks. It is 0 for one
 	// host, for one rank on each, and if it is unknown.
 	Hosts int

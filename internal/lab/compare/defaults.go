@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/lab/internal/report"
-	"github.com/schedgen/schedgen/runtime/shm"
+	"github.com/schedgen/schedgen/internal/transport/pace"
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
@@ -28,11 +28,10 @@ type standard struct {
 // standardName returns the name of the contender that the library chooses over a transport. All
 // contenders have the same replies of bcast_ack and the same barrier of bcast_barrier.
 func standardName(c cell, transport string) string {
-	of := selection.Case{
-		Collective: collective(c.op), Ranks: c.ranks, Bytes: c.bytes, Place: selection.OneHost,
-		Multicast: transport != "tcp", Memory: transport == "shm",
-	}
-	of.Rings = of.Memory && shm.RingsFaster()
+	g := selection.Ground{Ranks: c.ranks, OneHost: true, Multicast: transport != "tcp", Lends: transport == "shm"}
+	g.Pace, _, _ = pace.Here() // with an error, that of a typical machine: no segment can be made
+	of := g.Case()
+	of.Collective, of.Bytes = collective(c.op), c.bytes
 	d, _ := selection.Builtin().Of(of) // every collective has a rule
 	return contenderName(transport, choice{d.Rule.Algorithm, flagsOf(&d.Rule.Params)})
 }

@@ -15,7 +15,8 @@
 //
 // Package runtime reads SCHEDGEN_RULES, a file of rules that choose algorithms, SCHEDGEN_LEARN, a file
 // for what it learns about them, SCHEDGEN_NETWORK, a file with the network of the hosts, and
-// SCHEDGEN_JOIN_TIMEOUT, how long the ranks may take to meet.
+// SCHEDGEN_JOIN_TIMEOUT, how long the ranks may take to meet. Package pace reads SCHEDGEN_PACE, whether
+// to measure what copies cost in the memory that ranks share.
 //
 // All ranks must have the same values, except SCHEDGEN_RANK and the names of interface and device.
 // Ranks that differ in size or transport do not meet, and their error names both.

@@ -25,13 +25,14 @@ type header struct {
 	bytes   uint64
 	id      [16]byte
 	pid     uint32 // creator
-	rings   uint32 // 1 if RingsFaster
-	start   uint64 // start time of the creator, in the system's ticks since boot
+	_       uint32
+	start   uint64    // start time of the creator, in the system's ticks since boot
+	pace    wire.Pace // as the creator knows it
 }
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 11
+	segmentVersion = 12
 )
 
 // rankLine is the state of a rank.
@@ -186,7 +187,7 @@ func (l *layout) length() int64 { return l.setAt(wire.WindowSets) }
 
 func newLayout(size int) *layout {
 	l := &layout{size: size}
-	ops := clamp(32<<20/(size*size), 4<<10, 64<<10)
+	ops := wire.RingBytes(size)
 	cells := 64
 	if size > 64 {
 		cells = 16

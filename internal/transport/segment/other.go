@@ -37,9 +37,6 @@ func Join(_ context.Context, cfg Config) (*Transport, error) {
 	return nil, errSystem
 }
 
-// RingsFaster is false: this system has no rings.
-func RingsFaster() bool { return false }
-
 // Create fails: this system is not Linux.
 func Create(int) (*os.File, error) { return nil, errSystem }
 

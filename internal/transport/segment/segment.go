@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/schedgen/schedgen/internal/transport/pace"
 )
 
 // Create makes an unnamed segment for size ranks: processes inherit the file and give it to [Join]
@@ -76,16 +78,17 @@ func fill(f *os.File, l *layout) error {
 	if err != nil {
 		return fmt.Errorf("%d ranks share %d KiB of memory: %w", l.size, l.total>>10, err)
 	}
+	costs, _, err := pace.Here()
+	if err != nil {
+		return err
+	}
 	start, err := started(os.Getpid())
 	if err != nil {
 		return err
 	}
 	h := header{
 		magic: segmentMagic, version: segmentVersion, size: uint32(l.size), bytes: uint64(l.length()),
-		pid: uint32(os.Getpid()), start: start,
-	}
-	if RingsFaster() {
-		h.rings = 1
+		pid: uint32(os.Getpid()), start: start, pace: *costs,
 	}
 	if _, err := rand.Read(h.id[:]); err != nil {
 		return err
@@ -146,6 +149,8 @@ func verify(f *os.File, l *layout) error {
 		return errors.New("not a segment of this version")
 	case h.size != uint32(l.size):
 		return fmt.Errorf("a segment for %d ranks, want %d", h.size, l.size)
+	case !h.pace.Valid():
+		return errors.New("a segment with wrong costs of copies")
 	case h.bytes != uint64(l.length()) || info.Size() != l.length():
 		return fmt.Errorf("%d bytes long, want %d", info.Size(), l.length())
 	}

@@ -14,11 +14,16 @@ import (
 // short; else in the room of that line, in the same window, if it fits; else in its rank's own
 // memory, with the address in the line.
 
-// lendFrom is the least length in bytes of a chunk that may be lent. A system call copies a lent
+// lends reports whether to lend a chunk of a message of whole bytes. A system call copies a lent
 // chunk and checks every page, and the lender waits until all have collected it. Where ranks share
 // cores, that costs several turns of a core. There a chunk is lent only if its message is longer
 // than the ring of a lane, so that a put would have to wait too.
-const lendFrom = 16 << 10
+func (t *Transport) lends(n, whole int, to []int) bool {
+	if t.shelf.crowded && whole <= t.lanes[wire.LaneOps].bytes {
+		return false
+	}
+	return t.pace.Lends(n, len(to), t.size) && t.mayLend(to)
+}
 
 // tally is the state of a line with chunks.
 type tally struct {
@@ -56,7 +61,7 @@ func (w *Windows) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (
 		copy(l.Short[:], body)
 	case len(body) <= w.room:
 		copy(w.roomOf(t.rank, k), body)
-	case len(body) < lendFrom || t.shelf.crowded && whole <= t.lanes[wire.LaneOps].bytes || !t.mayLend(to):
+	case !t.lends(len(body), whole, to):
 		return false, false
 	default:
 		*(*uint64)(unsafe.Pointer(&l.Short)) = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(body))))

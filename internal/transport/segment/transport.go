@@ -28,7 +28,7 @@ type Transport struct {
 	mine    caster
 	shelf   shelf
 	windows windowSets
-	rings   bool                 // wire.Caps.Rings
+	pace    wire.Pace            // wire.Caps.Pace
 	listens bool                 // it listens to further communicators
 	blocked atomic.Bool          // a multicast waits for slow readers
 	held    [MaxSize / 64]uint64 // peers with held frames
@@ -40,7 +40,7 @@ type Transport struct {
 // newTransport returns the transport over s, which all ranks have joined, and takes s over. kick is
 // Config.Kick.
 func newTransport(s segment, rank int, c clock.Clock, kick func(rank int)) *Transport {
-	t := &Transport{segment: s, rank: rank, id: s.header().id, rings: s.header().rings == 1, clock: c, peers: make([]peer, s.size)}
+	t := &Transport{segment: s, rank: rank, id: s.header().id, pace: s.header().pace, clock: c, peers: make([]peer, s.size)}
 	t.park = park{bell: s.bell(rank), words: (s.size + 63) / 64, watches: s.size <= maxWatched, yields: yields(s.size), process: yield.This(), kick: kick}
 	t.mine.line, t.mine.rings = s.casts(rank)
 	t.mine.late = make([]bool, s.size)
@@ -86,7 +86,7 @@ func (t *Transport) ID() [16]byte { return t.id }
 
 // Caps returns the Caps, with multicast.
 func (t *Transport) Caps() wire.Caps {
-	return wire.Caps{Multicast: true, Datagram: t.gram, Local: t.size, Rings: t.rings}
+	return wire.Caps{Multicast: true, Datagram: t.gram, Local: t.size, Pace: &t.pace}
 }
 
 // Stats returns the counters. The caller holds the lock of Poll.
