@@ -66,6 +66,16 @@ func (m *memory) multicast(bytes int) float64 {
 	return (1+m.waves)*m.ring(bytes) + turns*m.turns + casting*float64(m.pace.Yield)
 }
 
+// chained returns the time of a multicast for which the root awaits no acknowledgement. On one core
+// each rank finds all chunks in its first turn, as far as its rings hold what the chain sends. On
+// several cores it takes a turn for each chunk, as multicast does, and saves nothing.
+func (m *memory) chained(bytes int) float64 {
+	if m.pace.Cores > 1 || bytes > wire.RingBytes(m.ranks) {
+		return math.Inf(1)
+	}
+	return (1+m.waves)*m.ring(bytes) + casting*float64(m.pace.Yield)
+}
+
 // placed is an algorithm that a Modelled rule can choose where ranks share memory.
 type placed struct {
 	rule Rule
@@ -79,6 +89,8 @@ var sharing = [...]placed{
 		Reason: "shared memory: the fewest copies, or the fastest ones, on this machine"}, (*memory).linear},
 	{Rule{Collective: schedule.Bcast, Memory: With, Multicast: With, Algorithm: "bcast/mcast-acktree",
 		Reason: "shared memory: on this machine it pays that the root writes it once"}, (*memory).multicast},
+	{Rule{Collective: schedule.Bcast, Memory: With, Multicast: With, Algorithm: "bcast/mcast-chain",
+		Reason: "one core: the root writes it once, and all read it in their turn"}, (*memory).chained},
 }
 
 // sooner is the part of the time of bcast/linear that a multicast may take at most: nothing is lost, and

@@ -37,7 +37,7 @@ type Origin struct {
 	At      time.Time // of the measurement
 	Cached  bool      // an earlier process has measured
 	File    string    // the file that has them; "": none
-	Fault   error     // why the file could not be used, and was measured anew, or could not be written
+	Fault   error     // why the file could not be used or written, or why the machine could not be measured
 }
 
 // String describes the origin in a few words, such as "measured just now".
@@ -47,13 +47,17 @@ func (o Origin) String() string {
 		return fmt.Sprintf("of a typical machine, not of this one: %v", o.Fault)
 	case o.Typical:
 		return "of a typical machine"
+	case o.Cached && o.Fault != nil:
+		return fmt.Sprintf("measured at %s (%s); not today: %v", o.At.Format(minute), o.File, o.Fault)
 	case o.Cached:
-		return fmt.Sprintf("measured at %s (%s)", o.At.Format("2006-01-02 15:04"), o.File)
+		return fmt.Sprintf("measured at %s (%s)", o.At.Format(minute), o.File)
 	case o.Fault != nil:
 		return fmt.Sprintf("measured just now: %v", o.Fault)
 	}
 	return fmt.Sprintf("measured just now (%s)", o.File)
 }
+
+const minute = "2006-01-02 15:04"
 
 // Here returns the costs on this host and their origin. The first call of a process reads the file
 // or measures, for at most about 5 ms. The costs must not change. The error names SCHEDGEN_PACE.
@@ -135,12 +139,17 @@ func (s *source) pace() (p wire.Pace, o Origin) {
 	if o.Cached = o.Fault == nil; o.Cached {
 		return p, o
 	}
-	p, err := s.measure()
-	if err != nil {
+	measured, err := s.measure()
+	switch {
+	case err != nil && errors.Is(o.Fault, errOld): // better than what another machine takes
+		o.Cached, o.Fault = true, err
+		return p, o
+	case err != nil:
 		return wire.TypicalPace(), Origin{Typical: true, Fault: err}
 	}
+	p = measured
 	o.At, p.Cores = s.now(), s.bounded()
-	if errors.Is(o.Fault, errOutdated) {
+	if errors.Is(o.Fault, errOutdated) || errors.Is(o.Fault, errOld) {
 		o.Fault = nil
 	}
 	if err := s.write(o.File, &p, o.At); err != nil {
@@ -160,8 +169,11 @@ func (s *source) name() string {
 	return filepath.Join(s.dir, fmt.Sprintf("pace-%08x.json", h.Sum32()))
 }
 
-// errOutdated says that the file is of no use and need not be mentioned.
-var errOutdated = errors.New("no measurement of today")
+// errOutdated and errOld need not be mentioned if the machine can be measured anew.
+var (
+	errOutdated = errors.New("no measurement of this machine")
+	errOld      = errors.New("no measurement of today")
+)
 
 // read returns the costs in the file and when they were measured.
 func (s *source) read(name string) (p wire.Pace, at time.Time, err error) {
@@ -185,8 +197,10 @@ func (s *source) read(name string) (p wire.Pace, at time.Time, err error) {
 	switch age := s.now().Sub(f.At); {
 	case f.Format != format || !p.Valid():
 		return p, at, fmt.Errorf("%s is damaged: format %q, costs %+v", name, f.Format, p)
-	case f.Machine != s.machine || age < 0 || age > keep:
+	case f.Machine != s.machine || age < 0:
 		return p, at, errOutdated
+	case age > keep:
+		return p, f.At, errOld
 	}
 	return p, f.At, nil
 }

@@ -57,6 +57,15 @@ func TestOncePerMachineAndDay(t *testing.T) {
 	require.NoError(t, o.Fault)
 	require.False(t, o.Cached)
 
+	s.now = func() time.Time { return noon.Add(3 * keep) }
+	measure := s.measure
+	s.measure = func() (wire.Pace, error) { return wire.Pace{}, errBusy }
+	old, o := s.pace()
+	require.Equal(t, p, old, "a busy machine keeps what it has")
+	require.ErrorIs(t, o.Fault, errBusy)
+	require.Regexp(t, `^measured at 2024-05-07 12:00 \(.*\); not today: it is too busy to be measured$`, o.String())
+	s.measure = measure
+
 	s.machine = "another one, or the same started anew"
 	p, o = s.pace()
 	require.Equal(t, uint32(13), p.Ring)
@@ -233,4 +242,18 @@ func TestMeasure(t *testing.T) {
 	require.NoError(t, pull(dst, src))
 	require.Equal(t, src, dst)
 	require.NotEmpty(t, machine())
+}
+
+// BenchmarkMeasure shows how long a measurement takes, and its results.
+func BenchmarkMeasure(b *testing.B) {
+	for b.Loop() {
+		p, err := measure()
+		if err != nil {
+			b.Skip(err)
+		}
+		b.ReportMetric(float64(p.Ring), "ring-ps/B")
+		b.ReportMetric(float64(p.Pull), "pull-ps/B")
+		b.ReportMetric(float64(p.Call), "call-ns")
+		b.ReportMetric(float64(p.Yield), "yield-ns")
+	}
 }
