@@ -112,7 +112,7 @@ func (d *driver) startWith(c *Comm) {
 		process = new(yield.Process)
 	}
 	d.wait = yield.New(yield.Options{
-		Process: process, Now: d.clock.Now, Index: c.rank, Ranks: c.caps.Local, Cores: goruntime.NumCPU(),
+		Process: process, Now: d.clock.Now, Yield: time.Duration(c.caps.Pace.Or().Yield), Index: c.rank, Ranks: c.caps.Local, Cores: goruntime.NumCPU(),
 		Spin: c.cfg.Waiting.Spin, Stay: c.cfg.Waiting.Stay,
 	})
 	d.mu.Lock()

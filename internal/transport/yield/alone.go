@@ -16,8 +16,10 @@ type Alone struct {
 	// Patience is the number of yields during which others run that the rank tolerates before its
 	// thread moves. It should differ between ranks, so that only one of two ranks on a core moves.
 	Patience int
-	Stay     bool             // the thread never moves
-	Now      func() time.Time // the clock
+	// Among is the least duration of a yield during which others have run.
+	Among time.Duration
+	Stay  bool             // the thread never moves
+	Now   func() time.Time // the clock
 
 	since time.Time // end of the last yield, or start of the wait
 	met   int       // yields during which others ran, minus yields without others
@@ -28,11 +30,7 @@ type Alone struct {
 const (
 	// aloneFor is how long a rank polls before it checks for others, since a yield costs as much as
 	// a short operation.
-	aloneFor = 3 * time.Microsecond
-	// among is the least duration of a yield during which others have run: two switches. A yield
-	// without others takes a third of it.
-	among = 1200 * time.Nanosecond
-
+	aloneFor   = 3 * time.Microsecond
 	shortPause = 100 * time.Microsecond
 	longPause  = 20 * time.Millisecond
 )
@@ -60,7 +58,7 @@ func (a *Alone) Wait(lock sync.Locker) {
 
 // crowded counts a yield of duration d and reports whether it is time to move.
 func (a *Alone) crowded(d time.Duration) bool {
-	if d < among {
+	if d < a.Among {
 		a.met = max(0, a.met-1)
 		return false
 	}

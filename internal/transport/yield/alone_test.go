@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+const among = 1200 * time.Nanosecond
+
 func TestAloneMovesWhenItIsNot(t *testing.T) {
-	a := Alone{Patience: 2}
+	a := Alone{Patience: 2, Among: among}
 	require.False(t, a.crowded(among))
 	require.False(t, a.crowded(among))
 	require.True(t, a.crowded(among), "the third yield among others")
@@ -17,7 +19,7 @@ func TestAloneMovesWhenItIsNot(t *testing.T) {
 }
 
 func TestAloneForgetsYieldsAlone(t *testing.T) {
-	a := Alone{Patience: 1}
+	a := Alone{Patience: 1, Among: among}
 	for range 100 {
 		require.False(t, a.crowded(among), "what runs now and then is no reason to move")
 		require.False(t, a.crowded(among-1))

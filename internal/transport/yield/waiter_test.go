@@ -67,10 +67,20 @@ func TestRanksOfAProcessMoveNoThread(t *testing.T) {
 	require.False(t, w.crowd.looked.IsZero())
 }
 
+// What counts as company depends on how long a yield takes without it.
+func TestCompanyIsAMultipleOfAYield(t *testing.T) {
+	for _, yield := range []time.Duration{400, 4000} {
+		w := waiter(new(Process), Options{Ranks: 2, Yield: yield})
+		w.alone.Patience = 0
+		require.False(t, w.alone.crowded(2*yield))
+		require.True(t, w.alone.crowded(3*yield))
+	}
+}
+
 func TestStayBearsAnyCompany(t *testing.T) {
 	for _, stay := range []bool{false, true} {
 		now, step := time.Now(), time.Duration(0)
-		a := Alone{Stay: stay, Now: func() time.Time { now = now.Add(step); return now }}
+		a := Alone{Among: among, Stay: stay, Now: func() time.Time { now = now.Add(step); return now }}
 		a.Begin()
 		step = aloneFor // every yield takes as long as a yield with others
 		var lock sync.Mutex
