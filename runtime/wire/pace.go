@@ -59,21 +59,20 @@ func (p *Pace) Turns(ranks int) float64 {
 func (p *Pace) Full(ranks int) float64 { return 6 * p.Turns(ranks) }
 
 // Lends reports whether n bytes for some receivers among ranks come sooner out of the sender's
-// memory than through the rings to the receivers. Chunks of up to CopiedTo bytes do not. Where ranks
-// share cores, copies of different receivers do not overlap, and a full ring takes time.
+// memory than through the rings to the receivers. Chunks of up to CopiedTo bytes do not. While
+// receivers on other cores empty their rings, the sender fills them anew.
 func (p *Pace) Lends(n, receivers, ranks int) bool {
 	if n <= CopiedTo {
 		return false
 	}
 	p = p.Or()
-	bytes := float64(n)
-	lent := float64(p.Call) + float64(p.Pull)*bytes/1000
-	copies := 1 + float64(receivers)
-	full := p.Full(ranks) * bytes / float64(RingBytes(ranks))
-	if full > 0 {
-		copies = 2
+	bytes, ring, waves := float64(n), float64(RingBytes(ranks)), float64(p.Waves(receivers+1))
+	last := min(bytes, ring)
+	if p.Cores == 1 {
+		last = bytes
 	}
-	return lent < copies/2*float64(p.Ring)*bytes/1000+full
+	lent := waves * (float64(p.Call) + float64(p.Pull)*bytes/1000)
+	return lent < (float64(receivers)*bytes+waves*last)*float64(p.Ring)/2000+p.Full(ranks)*bytes/ring
 }
 
 // Waves returns how many of the ranks that receive the same bytes copy them one after another. The

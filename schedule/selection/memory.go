@@ -47,11 +47,15 @@ func (m *memory) ring(bytes int) float64 {
 
 // linear returns the time of a broadcast by puts of the root to all others.
 func (m *memory) linear(bytes int) float64 {
-	// While receivers empty a ring, the root fills the next one.
+	// While receivers on other cores empty their rings, the root fills them anew.
 	chunks, room := m.cut("bcast/linear", bytes), wire.RingBytes(m.ranks)
 	if bytes <= room && m.turns > 0 || !m.pace.Lends(bytes/int(chunks), m.ranks-1, m.ranks) {
 		fills := max(0, float64(bytes)/float64(room)-1)
-		return float64(m.ranks-1)*m.ring(bytes) + m.waves*m.ring(min(bytes, room)) + fills*m.pace.Full(m.ranks)
+		last := min(bytes, room)
+		if m.pace.Cores == 1 {
+			last = bytes
+		}
+		return float64(m.ranks-1)*m.ring(bytes) + m.waves*m.ring(last) + fills*m.pace.Full(m.ranks)
 	}
 	pulled := float64(m.pace.Pull) / 1000 * float64(bytes)
 	return m.waves*(chunks*float64(m.pace.Call)+pulled) + math.Ceil(chunks/2)*m.turns

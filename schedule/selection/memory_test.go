@@ -32,6 +32,7 @@ type host struct {
 	chunk int // number of chunks
 	ranks []simulated
 	cores []core
+	lends func(n, receivers int) bool // whether a chunk is lent to some receivers
 }
 
 type core struct {
@@ -68,6 +69,7 @@ func newHost(t require.TestingT, p *wire.Pace, c *selection.Case, algorithm stri
 	spec, err := schedule.New(algorithm, params)
 	require.NoError(t, err)
 	h := &host{pace: p, bytes: c.Bytes, chunk: spec.Header().Chunks, ranks: make([]simulated, c.Ranks)}
+	h.lends = func(n, receivers int) bool { return p.Lends(n, receivers, c.Ranks) }
 	h.cores = make([]core, min(int(p.Cores), c.Ranks))
 	for r := range h.ranks {
 		at := 0
@@ -87,13 +89,10 @@ func newHost(t require.TestingT, p *wire.Pace, c *selection.Case, algorithm stri
 	return h
 }
 
-// lends reports whether a chunk of the broadcast is lent to some receivers, as segment.Lay decides.
-func (h *host) lends(n, receivers int) bool {
+// mayLend reports whether a chunk of the broadcast may be lent, as package segment decides.
+func (h *host) mayLend(n int) bool {
 	crowded := len(h.ranks) > int(h.pace.Cores)
-	if n <= min(8<<10, 4<<20/32/len(h.ranks)) || crowded && h.bytes <= wire.RingBytes(len(h.ranks)) {
-		return false
-	}
-	return h.pace.Lends(n, receivers, len(h.ranks))
+	return n > min(8<<10, 4<<20/32/len(h.ranks)) && !(crowded && h.bytes <= wire.RingBytes(len(h.ranks)))
 }
 
 // fire begins the sends of all rules of a rank that are ready.
@@ -122,7 +121,7 @@ func (h *host) begin(r int, a ir.Action, receivers int, now float64) {
 	case a.Op == ir.Mcast:
 		x.to = -1
 		own.sends = append(own.sends, x)
-	case h.lends(n, min(receivers, len(h.ranks)-1)):
+	case h.mayLend(n) && h.lends(n, min(receivers, len(h.ranks)-1)):
 		x.lent = true
 		own.lent++
 		h.ranks[x.to].inbox = append(h.ranks[x.to].inbox, x)
@@ -317,6 +316,34 @@ func TestBroadcastsFollowThePace(t *testing.T) {
 		}
 	})
 	t.Logf("%d of %d cells within 10 %%", near, cells)
+	if !t.Failed() {
+		require.GreaterOrEqual(t, near*100, cells*95, "%d of %d", near, cells)
+	}
+}
+
+// TestLoansFollowThePace draws machines in the same way. On each, ranks lend where that is about as
+// fast as the better of lending everything and lending nothing.
+func TestLoansFollowThePace(t *testing.T) {
+	cells, near := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawnPace(t)
+		c := selection.Case{
+			Collective: schedule.Bcast, Place: selection.OneHost, Memory: true, Pace: p, Ranks: rapid.SampledFrom([]int{2, 3, 4, 5, 8}).Draw(t, "ranks"),
+			Bytes: rapid.SampledFrom([]int{12 << 10, 32 << 10, 64 << 10, 100 << 10, 512 << 10, 2 << 20}).Draw(t, "bytes"),
+		}
+		by := func(lends func(n, receivers int) bool) float64 {
+			h := newHost(t, p, &c, "bcast/linear")
+			if lends != nil {
+				h.lends = lends
+			}
+			return h.run(t)
+		}
+		took, always, never := by(nil), by(func(int, int) bool { return true }), by(func(int, int) bool { return false })
+		assert.LessOrEqual(t, took, 1.3*min(always, never), "%v on %+v: %.0f, lent %.0f, by rings %.0f", &c, *p, took, always, never)
+		if cells++; took <= 1.1*min(always, never) {
+			near++
+		}
+	})
 	if !t.Failed() {
 		require.GreaterOrEqual(t, near*100, cells*95, "%d of %d", near, cells)
 	}

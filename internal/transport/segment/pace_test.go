@@ -51,7 +51,7 @@ func TestPaceIsAgreed(t *testing.T) {
 
 // A rank lends a chunk only where the system copies it faster than two ranks do by a ring.
 func TestLendsByPace(t *testing.T) {
-	for pull, want := range map[uint32]bool{39: true, 41: false, wire.MaxPace: false} {
+	for pull, want := range map[uint32]bool{32: true, 34: false, wire.MaxPace: false} {
 		ranks, err := joinedWith(t, wire.Pace{Ring: 40, Pull: pull, Call: 1, Yield: 1, Cores: 2})
 		require.NoError(t, err)
 		body := make([]byte, 100<<10)
