@@ -170,7 +170,8 @@ func (m *Machine) Progress() (fired, of int) {
 }
 
 // Missing returns the slots that keep the operation from being done, ascending: done slots that are
-// not set yet. In place of a slot that the rank itself folds, it returns what the fold still lacks.
+// not set yet, and slots for which rules that must fire wait, since other ranks may wait for these
+// rules. In place of a slot that the rank itself folds, it returns what the fold still lacks.
 func (m *Machine) Missing() (missing []ir.Slot) {
 	if m.Done() {
 		return nil
@@ -201,8 +202,8 @@ func (m *Machine) Missing() (missing []ir.Slot) {
 			add(j)
 		}
 	}
-	for i, done := range pl.done {
-		if done {
+	for i := range m.set {
+		if m.Awaits(pl.slot(i)) {
 			add(i)
 		}
 	}
