@@ -242,7 +242,8 @@ func testCommAbandon(t *testing.T, with Make) {
 	s.holdNothing()
 	n.until(func() bool {
 		list := s.ofComm(1, wire.LaneOps)
-		return len(list) > 0 && list[len(list)-1].Epoch == 1 && len(s.ofComm(0, wire.LaneOps))+len(s.ofComm(2, wire.LaneOps)) == 2*frames
+		return len(list) > 0 && list[len(list)-1].Epoch == 1 && len(s.ofComm(0, wire.LaneOps))+len(s.ofComm(2, wire.LaneOps)) == 2*frames &&
+			len(s.ofComm(1, wire.LaneControl)) > 0
 	}, "the others' frames have arrived, and what came later")
 	requireSeqs(t, s.ofComm(0, wire.LaneOps), 0, frames, bytes)
 	requireSeqs(t, s.ofComm(2, wire.LaneOps), 0, frames, bytes)
