@@ -34,9 +34,9 @@ const (
 )
 
 // Otherwise gives p another schedule of the same collective, for short messages whose multicast a
-// share of the ranks loses that is greater than lost; if lost is negative, the root always chooses it.
-// All ranks must give the same. Otherwise returns an error if a rank that has entered could not change from one schedule to the other any more when
-// it gets the first frame.
+// share of the ranks loses that is greater than lost. If lost is negative, the root always chooses it.
+// All ranks must give the same. Otherwise returns an error if a rank that has entered could no longer
+// change from one schedule to the other when it gets the first frame.
 func (p *Plan) Otherwise(other *Plan, lost float64) error {
 	a, b := &p.header, &other.header
 	switch {
