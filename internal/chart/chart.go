@@ -138,8 +138,13 @@ func (c *Chart) draw(b *bytes.Buffer, in box) {
 		left, center := in.left-56, (in.top+in.floor)/2
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle" transform="rotate(-90 %.1f %.1f)">%s</text>`+"\n", left, center, left, center, Escape(c.Y))
 	}
-	for _, t := range x.ticks(c.At) {
+	below := x.ticks(c.At)
+	every := labelEvery(below)
+	for i, t := range below {
 		fmt.Fprintf(b, `<path d="M%.1f %.1fV%.1f" stroke="#dcdcdc"/>`, t.place, in.top, in.floor)
+		if i%every > 0 {
+			t.label = ""
+		}
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n", t.place, in.floor+17, t.label)
 	}
 	for _, t := range y.ticks(nil) {

@@ -73,6 +73,28 @@ func (s *scale) ticks(at []float64) (all []placed) {
 	return all
 }
 
+// labelEvery returns the least number so that the labels of every so many ticks do not overlap in a
+// line.
+func labelEvery(all []placed) int {
+	const digit = 6.0 // about its width in pixels
+	every := 1
+	for ; every < len(all); every++ {
+		fits, free := true, math.Inf(-1)
+		for i := 0; i < len(all); i += every {
+			if all[i].label == "" {
+				continue
+			}
+			half := digit / 2 * float64(len(all[i].label))
+			fits = fits && all[i].place-half >= free
+			free = all[i].place + half + 2
+		}
+		if fits {
+			break
+		}
+	}
+	return every
+}
+
 // tick is a value and its text, which may be empty.
 type tick struct {
 	value float64

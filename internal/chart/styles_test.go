@@ -3,6 +3,7 @@ package chart
 import (
 	"io"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -58,6 +59,20 @@ func TestLinearTicks(t *testing.T) {
 	for hi := 0.001; hi < 1e7; hi *= 1.1 {
 		n := len(labels(0, hi))
 		require.True(t, n >= 5 && n <= 11, "%v: %d", hi, n)
+	}
+}
+
+// TestLabelsApart checks that labels below a chart are left out where they would overlap.
+func TestLabelsApart(t *testing.T) {
+	for width, want := range map[float64]string{200: "0 1000 2000 3000", 300: "0 500 1000 1500 2000 2500 3000 3500"} {
+		var svg strings.Builder
+		hour := Chart{LogY: true, Lines: []Line{{Name: "a", At: []Point{{0, 5}, {3600, 6}}}}}
+		require.NoError(t, Panels(&svg, "", 1, width, 150, []Chart{hour}))
+		var labels []string
+		for _, found := range regexp.MustCompile(`text-anchor="middle">(\d+)<`).FindAllStringSubmatch(svg.String(), -1) {
+			labels = append(labels, found[1])
+		}
+		require.Equal(t, want, strings.Join(labels, " "))
 	}
 }
 
