@@ -108,6 +108,7 @@ func (p *Prepared) occupy(ctx context.Context) error {
 		c.vacate()
 		return &startedError{p.plan.Name}
 	}
+	c.ran = p.plan
 	return nil
 }
 

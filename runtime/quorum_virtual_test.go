@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,22 +165,24 @@ func TestQuorumCountsFromTheFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := func(int, int) bool { return true }
+			var made sync.WaitGroup // the second rank dies when no other needs it for its communicator
+			var begun sync.Once     // a WaitGroup belongs to the bubble in which it grows
 			elect(t, 5, runtime.Majority, all, func(p *process, comm *runtime.Comm) (last *runtime.Comm, err error) {
+				begun.Do(func() { made.Add(3) })
 				ctx, rank := context.Background(), comm.Rank()
 				if rank == 0 || rank == first {
 					return comm, p.Transport.Close(false, 0)
 				}
-				if comm, err = comm.Shrink(ctx); err != nil {
+				comm, err = comm.Shrink(ctx)
+				if err == nil && c.make != nil {
+					defer comm.Close()
+					comm, err = c.make(comm, ctx)
+				}
+				made.Done()
+				if err != nil {
 					return comm, err
 				}
-				if c.make != nil {
-					made, err := c.make(comm, ctx)
-					if err != nil {
-						return comm, err
-					}
-					defer comm.Close()
-					comm = made
-				}
+				made.Wait()
 				if rank == second {
 					return comm, p.Transport.Close(false, 0)
 				}

@@ -78,6 +78,7 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem *core.B
 	if err != nil {
 		return nil, err
 	}
+	c.ran = p
 	if err := c.launch(r, ctx, p, mem); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,6 @@ func (c *Comm) launch(r *Request, ctx context.Context, p *plan, mem *core.Buffer
 	if r.guard = c.guards.guardOf(c, ctx); r.guard != nil {
 		r.guard.open++
 	}
-	c.ran = p
 	c.enter()
 	c.start(r)
 	c.leave()

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -168,6 +169,20 @@ func TestTurnByLearnedRules(t *testing.T) {
 		require.Contains(t, comms[0].Ran(), "allreduce/")
 		require.NoError(t, times(comms, 1, doing("barrier", 0)))
 		require.Contains(t, comms[0].Ran(), "barrier/")
+		ctx := context.Background()
+		require.NoError(t, each(comms, func(c *runtime.Comm) error {
+			p, err := c.Prepare(ctx, runtime.Call{Collective: "allreduce", Dst: make([]byte, 64), Src: make([]byte, 64), Fold: sumOf(true)})
+			if err != nil {
+				return err
+			}
+			for range 5 { // some of them at once
+				err = errors.Join(err, c.Barrier(ctx), p.Start(ctx), p.Wait(ctx))
+				require.Contains(t, c.Ran(), "allreduce/")
+				err = errors.Join(err, c.Barrier(ctx), p.Do(ctx))
+				require.Contains(t, c.Ran(), "allreduce/")
+			}
+			return err
+		}))
 	})
 
 	cfg.Rules = first
