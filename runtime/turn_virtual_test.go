@@ -77,8 +77,8 @@ func callers(t require.TestingT, comms []*runtime.Comm, s runtime.Shape, took ti
 // withMPI learns beside an MPI.
 var withMPI = runtime.Config{Learn: os.DevNull, MPI: true}
 
-// The MPI is one of those that take turns. From the 51st call on the faster one performs all calls
-// but few, and the caller seldom asks.
+// The MPI and the algorithms take turns. From the 51st call on, the faster of them performs nearly all
+// calls, and the caller seldom asks.
 func TestTurnOfTheFaster(t *testing.T) {
 	shapes := []runtime.Shape{{Collective: "barrier"}, {Collective: "bcast", Bytes: 1000}, {Collective: "allreduce", Bytes: 8}, {Collective: "allgather", Bytes: 1 << 14}}
 	for _, took := range []time.Duration{time.Nanosecond, time.Second} {

@@ -26,8 +26,8 @@ const otherStage = uint32(1) << 31
 // sameCall reports whether two fingerprints are of the same call, under the same schedule or not.
 func sameCall(a, b uint32) bool { return (a^b)&^otherStage == 0 }
 
-// What the root knows of losses: the share of drawn ranks that the multicast has missed, as a moving
-// average over about missedOver operations, in parts of missedAll.
+// The root estimates losses by the share of drawn ranks that its multicasts have missed. The share is
+// a moving average over about missedOver operations, in parts of missedAll.
 const (
 	missedAll  = 1 << 16
 	missedOver = 16

@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// walk follows one way through the events: as many as steps, each drawn among those that can happen,
-// and then a fair continuation. It returns the problem on the way, or nil.
+// walk draws one event after the other among those that can happen, steps in all. A fair continuation
+// follows. walk returns the first problem that it meets, or nil.
 func walk(t require.TestingT, o Options, steps int, draw *rand.Rand) *Violation {
 	sys, err := newSystem(o)
 	require.NoError(t, err)

@@ -84,8 +84,8 @@ func (b *Outbox) Clear() {
 	}
 }
 
-// Normalize makes outboxes equal if they differ only in what has left, or in the order of puts that
-// wait for reports, which has no effect.
+// Normalize removes differences between outboxes that have no effect: what has left already, and the
+// order of puts that wait for reports.
 func (b *Outbox) Normalize() {
 	for r := range b {
 		b[r] = queue{list: b.All(Reason(r))}

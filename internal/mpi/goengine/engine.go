@@ -69,8 +69,8 @@ const (
 	joinStopped = -2
 )
 
-// maxOpen limits the communicators that serve collectives. It also limits those that schedgen_open
-// opens, which are numbered from maxOpen on.
+// maxOpen is the largest number of communicators that serve collectives. As many more may be opened
+// by schedgen_open; their numbers begin at maxOpen.
 const maxOpen = 64
 
 // complain writes err to the standard error.

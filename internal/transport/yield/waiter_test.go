@@ -67,7 +67,7 @@ func TestRanksOfAProcessMoveNoThread(t *testing.T) {
 	require.False(t, w.crowd.looked.IsZero())
 }
 
-// What counts as company depends on how long a yield takes without it.
+// A yield that takes three times as long as one without company shows company.
 func TestCompanyIsAMultipleOfAYield(t *testing.T) {
 	for _, yield := range []time.Duration{400, 4000} {
 		w := waiter(new(Process), Options{Ranks: 2, Yield: yield})
