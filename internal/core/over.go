@@ -15,7 +15,9 @@ import (
 // a barrier therefore answers for ever.
 //
 // Such an answer goes on LaneControl. LaneOps may be held by the very rank that waits for the
-// answer, behind a chunk of a later operation that it does not enter before it has the answer.
+// answer, behind a chunk of a later operation that it does not enter before it has the answer. That
+// chunk leaves as soon as the earlier operation is settled (overlap.go), so from then on all answers
+// go on LaneControl, not only after the call has returned.
 //
 // A rank learns that an operation is over from a rank that it asks by a request of the schedule,
 // from the neighbour that it probes, or from the goodbye of a rank, which names the operations it

@@ -151,10 +151,10 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 // turn.
 func (ops *operations) set(o *op, s ir.Slot) {
 	o.pulse.Stir()
-	ops.setOne(o, s)
+	ops.setOne(o, s, o.chunks > 0 && o.empty() && o.settled())
 	for i := 0; i < len(o.folds.made); i++ {
 		ops.trace(EventFolded, o.seq, o.folds.made[i], -1)
-		ops.setOne(o, o.folds.made[i])
+		ops.setOne(o, o.folds.made[i], false)
 	}
 	o.folds.made = o.folds.made[:0]
 	if o.yields.On() {
@@ -163,10 +163,16 @@ func (ops *operations) set(o *op, s ir.Slot) {
 	ops.resume()
 }
 
-func (ops *operations) setOne(o *op, s ir.Slot) {
+// setOne sets a slot of o and carries out the rules that this triggers. If answers is set, they
+// answer a request.
+func (ops *operations) setOne(o *op, s ir.Slot, answers bool) {
 	owed := o.lost.Owes() && s.Kind() == ir.KindChunk && !o.machine.Has(s)
 	do, arm := o.machine.Set(s)
-	if len(do) > 0 {
+	switch {
+	case len(do) == 0:
+	case answers:
+		ops.answer(o, do)
+	default:
 		ops.act(o, do)
 	}
 	for _, repair := range arm {
@@ -175,6 +181,20 @@ func (ops *operations) setOne(o *op, s ir.Slot) {
 	if owed {
 		ops.loss.Repay(&o.lost, s.Index(), o)
 		ops.sendOutputs(o)
+	}
+}
+
+// answer carries out actions of an operation without bytes that was settled before. They answer
+// requests. Their chunks are told on LaneControl, because LaneOps may be held behind a put of a
+// later operation; see over.go.
+func (ops *operations) answer(o *op, actions []ir.Action) {
+	for i, a := range actions {
+		if a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
+			ops.act(o, actions[i:i+1])
+			continue
+		}
+		ops.loss.Lost()
+		ops.sayOver(int(a.To), o.seq, o.print)
 	}
 }
 
@@ -193,9 +213,6 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 		case o.turn != 0 && lines.IsFlag(a.Slot):
 			n = ops.raise(o, actions)
 		case o.turn != 0 && ops.lay(o, actions, &n):
-		case a.Op == ir.Put && a.Slot.Kind() == ir.KindChunk && ops.over(o, o.seq):
-			ops.loss.Lost()
-			ops.sayOver(int(a.To), o.seq, o.print)
 		case o.seq > ops.overlap.settled+1 && ops.awaitEntry(o, a):
 		case o.yields.On() && ops.yield(o, a):
 		case a.Op == ir.Put:
