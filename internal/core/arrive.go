@@ -126,22 +126,8 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 		c.clashed(h, body)
 	case wire.FrameDispute:
 		c.fate.propose(int(h.Slot), string(body))
-	case wire.FrameJoined:
-		c.ops.peerJoined(h)
-	case wire.FrameLate:
-		c.ops.peerLate(h)
-	case wire.FrameProbe:
-		c.ops.probed(h)
-	case wire.FrameWant:
-		c.ops.wanted(h, body)
-	case wire.FrameTaken:
-		c.ops.reported(h)
-	case wire.FrameCall:
-		c.ops.called(h)
-	case wire.FrameEntered:
-		c.ops.peerEntered(h)
-	case wire.FrameOver:
-		c.ops.peerOver(h)
+	case wire.FrameJoined, wire.FrameLate, wire.FrameProbe, wire.FrameWant, wire.FrameTaken, wire.FrameCall, wire.FrameEntered, wire.FrameOver:
+		c.ops.heardOf(h, body)
 	case wire.FrameAbsent:
 		c.ops.peerAbsent(h)
 	case wire.FrameWatch:
@@ -161,6 +147,32 @@ func (c *Core) Arrived(h *wire.Header, body []byte) {
 	}
 	if c.fate.err != nil {
 		c.updateAgreements()
+	}
+}
+
+// heardOf takes a frame on LaneControl about an operation.
+func (ops *operations) heardOf(h *wire.Header, body []byte) {
+	o, ok := ops.about(h)
+	if !ok {
+		return
+	}
+	switch h.Kind {
+	case wire.FrameJoined:
+		ops.peerJoined(o, h)
+	case wire.FrameLate:
+		ops.peerLate(o, h)
+	case wire.FrameProbe:
+		ops.probed(o, h)
+	case wire.FrameWant:
+		ops.wanted(o, h, body)
+	case wire.FrameTaken:
+		ops.reported(o, h)
+	case wire.FrameCall:
+		ops.called(h)
+	case wire.FrameEntered:
+		ops.peerEntered(o, h)
+	case wire.FrameOver:
+		ops.peerOver(o, h)
 	}
 }
 
@@ -198,7 +210,9 @@ func (c *Core) fragment(h *wire.Header, offset int, payload []byte) wire.Verdict
 		c.ops.loss.Confirmed(h.From, h.Seq, h.Slot)
 		return wire.Accept
 	case h.Kind == wire.FrameOver:
-		c.ops.peerOver(h)
+		if o != nil && h.Print == o.print {
+			c.ops.peerOver(o, h)
+		}
 		return wire.Accept
 	case h.Seq > c.ops.seq:
 		return wire.Hold

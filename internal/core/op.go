@@ -120,6 +120,9 @@ func (o *op) castBy(rank, k int) bool {
 // canSend reports whether o can send chunks now.
 func (o *op) canSend() bool { return o.state == opActive || o.n == 0 || !o.gone }
 
+// isOpen reports whether o has begun and has not ended. It is false for nil.
+func (o *op) isOpen() bool { return o != nil && o.state == opActive }
+
 // empty reports whether no chunk of o has bytes at any rank.
 func (o *op) empty() bool { return o.n == 0 && (o.shared || !o.counted()) }
 

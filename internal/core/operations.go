@@ -242,6 +242,15 @@ func (ops *operations) agreed(h *wire.Header) bool {
 	return true
 }
 
+// about returns the operation of a frame, or nil if it has not begun or is forgotten. It fails the
+// core, and ok is false, if the sender runs something else under that number.
+func (ops *operations) about(h *wire.Header) (o *op, ok bool) {
+	if o = ops.lookup(h.Seq); o != nil {
+		return o, ops.agrees(o, h)
+	}
+	return nil, ops.agreed(h)
+}
+
 // disagree fails the core because another rank has the fingerprint theirs for operation seq.
 func (ops *operations) disagree(seq uint64, other int, theirs uint32) {
 	ops.fate.clash(overOperation, seq, ops.describe(seq, 0), ops.history.Before(seq), other, ops.history.Own(seq, theirs))

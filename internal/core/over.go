@@ -43,8 +43,8 @@ func (ops *operations) sayOver(to int, seq uint64, fingerprint uint32) {
 }
 
 // peerOver takes a rank's word that an operation is over there.
-func (ops *operations) peerOver(h *wire.Header) {
-	if o := ops.open(h.Seq); o != nil && o.empty() && h.Print == o.print {
+func (ops *operations) peerOver(o *op, h *wire.Header) {
+	if o.isOpen() && o.empty() {
 		ops.loss.Lost()
 		ops.tellAll(o, h.From)
 	}

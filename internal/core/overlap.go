@@ -130,9 +130,7 @@ func (ops *operations) admitted(o *op, a ir.Action) bool {
 // called answers a rank that wants to put, now or when this rank has entered the operation.
 func (ops *operations) called(h *wire.Header) {
 	if h.Seq <= ops.seq {
-		if ops.agreed(h) {
-			ops.control(h.From, wire.FrameEntered, h.Seq, h.Print, 0)
-		}
+		ops.control(h.From, wire.FrameEntered, h.Seq, h.Print, 0)
 		return
 	}
 	v := &ops.overlap
@@ -159,9 +157,8 @@ func (ops *operations) clearCalls(o *op) {
 }
 
 // peerEntered releases the puts to a rank that has entered their operation.
-func (ops *operations) peerEntered(h *wire.Header) {
-	o := ops.open(h.Seq)
-	if o == nil || !ops.agrees(o, h) || !o.entries.asked.Has(h.From) {
+func (ops *operations) peerEntered(o *op, h *wire.Header) {
+	if !o.isOpen() || !o.entries.asked.Has(h.From) {
 		return // the puts have been released for another reason
 	}
 	o.entries.known = o.entries.known.With(h.From)

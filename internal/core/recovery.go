@@ -147,13 +147,9 @@ func (ops *operations) hasGiven(o *op, a ir.Action) bool {
 }
 
 // wanted answers a request that came by put.
-func (ops *operations) wanted(h *wire.Header, runs []byte) {
-	o := ops.lookup(h.Seq)
+func (ops *operations) wanted(o *op, h *wire.Header, runs []byte) {
 	if o == nil {
 		ops.learnEarly(h)
-		return
-	}
-	if !ops.agrees(o, h) {
 		return
 	}
 	if !ops.loss.Valid(&o.lost, runs, false) || int(h.Arg) > o.chunks {

@@ -126,10 +126,9 @@ func (ops *operations) yield(o *op, a ir.Action) bool {
 }
 
 // reported takes the report of a rank on how far the multicast has come there.
-func (ops *operations) reported(h *wire.Header) {
+func (ops *operations) reported(o *op, h *wire.Header) {
 	ops.peers.NoteReached(h.From, h.Seq, h.Print, int(h.Arg))
-	o := ops.lookup(h.Seq)
-	if o == nil || !ops.agrees(o, h) || !o.window.On() {
+	if o == nil || !o.window.On() {
 		return // too early or too late; openFlow takes the early ones
 	}
 	if !ops.takeReport(o, h) {

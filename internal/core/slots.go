@@ -15,15 +15,15 @@ func (ops *operations) buffer(h *wire.Header) ([]byte, wire.Verdict) {
 	if h.Seq > ops.seq {
 		return ops.acceptEarly(h)
 	}
-	o := ops.lookup(h.Seq)
+	o, ok := ops.about(h)
+	if !ok {
+		return nil, wire.Drop
+	}
 	if o == nil {
-		if ops.agreed(h) && h.Slot.Kind() == ir.KindSignal { // a request of a rank that has fallen behind
+		if h.Slot.Kind() == ir.KindSignal { // a request of a rank that has fallen behind
 			ops.sayOver(h.From, h.Seq, h.Print)
 		}
 		ops.totals.Stale++
-		return nil, wire.Drop
-	}
-	if !ops.agrees(o, h) {
 		return nil, wire.Drop
 	}
 	if h.Slot.Kind() == ir.KindSignal {

@@ -43,13 +43,9 @@ func (ops *operations) start(o *op) {
 }
 
 // peerJoined notes that the drawn peer has entered, and opens the gate.
-func (ops *operations) peerJoined(h *wire.Header) {
+func (ops *operations) peerJoined(o *op, h *wire.Header) {
 	ops.joined.add(h.Seq)
-	o := ops.open(h.Seq)
-	if o == nil || !o.gate.closed || !ops.agrees(o, h) {
-		return
-	}
-	if h.From == ops.drawn(o) {
+	if o.isOpen() && o.gate.closed && h.From == ops.drawn(o) {
 		o.gate.met = true
 		ops.start(o)
 	}
@@ -75,12 +71,9 @@ func (ops *operations) report(o *op) {
 }
 
 // peerLate takes the report of the drawn peer.
-func (ops *operations) peerLate(h *wire.Header) {
-	if h.Print == 0 {
-		return
-	}
+func (ops *operations) peerLate(o *op, h *wire.Header) {
 	var g gate
-	if o := ops.lookup(h.Seq); o != nil {
+	if o != nil {
 		g = o.gate
 	}
 	ops.delay = adapt.Next(ops.delay, h.Arg != 0, g.met, g.closes > 0)
@@ -94,11 +87,7 @@ func (ops *operations) peerLate(h *wire.Header) {
 // rank has not entered the operation, or has ended it, it says so. A rank that has returned from
 // the operation asks no other rank by itself, so it passes the question on: one of the following
 // ranks may never have entered.
-func (ops *operations) probed(h *wire.Header) {
-	o := ops.lookup(h.Seq)
-	if o != nil && !ops.agrees(o, h) || o == nil && !ops.agreed(h) {
-		return
-	}
+func (ops *operations) probed(o *op, h *wire.Header) {
 	if ops.over(o, h.Seq) {
 		ops.sayOver(h.From, h.Seq, h.Print)
 	}
@@ -108,7 +97,7 @@ func (ops *operations) probed(h *wire.Header) {
 			ops.askedFor(h.Seq)
 			ops.sayAbsent(h.Seq)
 		}
-	case ops.open(h.Seq) == nil && h.Arg > 0:
+	case !o.isOpen() && h.Arg > 0:
 		ops.probe(h.Seq, h.Print, min(h.Arg, uint32(ops.Size))-1)
 	}
 }
