@@ -100,7 +100,7 @@ func (c *Comm) Do(ctx context.Context, call Call) error {
 	if err != nil {
 		return err
 	}
-	return c.startAndWait(ctx, k, &mem, call.Root, f, &call)
+	return c.startAndWait(ctx, k, &mem, call.Root, &f, &call)
 }
 
 // Start starts the collective of [Comm.Do] and returns without waiting for it. The communicator

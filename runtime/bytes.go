@@ -75,12 +75,12 @@ func sized(buf []byte, n int) []byte {
 // has another Config.MaxBcast, is a mismatch.
 func (c *Comm) bcastHead(ctx context.Context, root int) error {
 	head := core.InPlace(c.head)
-	return c.operate(ctx, bcast, &head, root, form{note: c.bounded("BcastBytes")})
+	return c.operate(ctx, bcast, &head, root, &form{note: c.bounded("BcastBytes")})
 }
 
 // bcastRest broadcasts the rest of the message. Other ranks wait for the rest, so from here on the
 // end of ctx fails the communicator.
 func (c *Comm) bcastRest(ctx context.Context, rest []byte, root int) error {
 	mem := core.InPlace(rest)
-	return c.operate(ctx, bcast, &mem, root, form{})
+	return c.operate(ctx, bcast, &mem, root, &bare)
 }

@@ -42,8 +42,11 @@ func (c *Comm) BcastElements(ctx context.Context, buf []byte, element, root int)
 	if element < 1 {
 		return c.refuse(fmt.Errorf("%w: bcast: elements of %d bytes: must be at least 1", ErrInput, element))
 	}
-	mem := core.InPlace(buf)
-	return c.startAndWait(ctx, bcast, &mem, root, elements(element), nil)
+	mem, f := core.InPlace(buf), &bare
+	if element > 1 {
+		f = &form{element: element}
+	}
+	return c.startAndWait(ctx, bcast, &mem, root, f, nil)
 }
 
 func (c *Comm) validRoot(root int) error {
@@ -59,7 +62,7 @@ func (c *Comm) Barrier(ctx context.Context) error {
 	if ctx == nil {
 		return c.refuse(noContext("barrier"))
 	}
-	return c.startAndWait(ctx, barrier, &core.Buffers{}, 0, form{}, nil)
+	return c.startAndWait(ctx, barrier, &core.Buffers{}, 0, &bare, nil)
 }
 
 // kind is the index of a collective in the table.
@@ -203,7 +206,7 @@ func (c *Comm) chunks(ch *chosen, row *ir.Collective, n int) int {
 }
 
 // startAndWait starts an operation and waits for it. If f is counted, call has the counts.
-func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root int, f form, call *Call) error {
+func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root int, f *form, call *Call) error {
 	if !c.occupy() {
 		return ErrBusy
 	}
@@ -217,10 +220,10 @@ func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root
 }
 
 // operate runs an operation under the plan for it.
-func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
+func (c *Comm) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f *form) error {
 	if c.learned != nil {
 		own := *mem // the memory of others need not be allocated
-		return c.learned.operate(ctx, k, &own, root, f)
+		return c.learned.operate(ctx, k, &own, root, *f)
 	}
 	p, err := c.planOf(k, mem, root, f)
 	if err != nil {
@@ -280,7 +283,7 @@ func (c *Comm) perform(r *Request) error {
 }
 
 // planOf returns the plan of a call, or why there is none.
-func (c *Comm) planOf(k kind, mem *core.Buffers, root int, f form) (*plan, error) {
+func (c *Comm) planOf(k kind, mem *core.Buffers, root int, f *form) (*plan, error) {
 	local := f.counted && !f.shared
 	n := mem.Block
 	if local {
@@ -299,22 +302,22 @@ func (c *Comm) planOf(k kind, mem *core.Buffers, root int, f form) (*plan, error
 // planFor returns the plan of an operation with blocks of n bytes, or of at most n bytes if blocks
 // have lengths of their own. n is 0 if not all ranks know all lengths. planFor does not consult
 // Config when a recent operation had the same arguments.
-func (c *Comm) planFor(k kind, n, root int, f form) (*plan, error) {
+func (c *Comm) planFor(k kind, n, root int, f *form) (*plan, error) {
 	last := c.plans.last(k, n, root)
-	if last.plan != nil && last.bytes == n && last.root == root && last.form == f {
+	if last.plan != nil && last.bytes == n && last.root == root && last.form == *f {
 		return last.plan, nil
 	}
 	if err := c.core.Err(); err != nil {
 		return nil, err
 	}
-	p, err := c.find(k, n, root, f)
+	p, err := c.find(k, n, root, *f)
 	if err == nil {
 		err = c.fitsFrames(c.plans.row(k), n, p.Chunks)
 	}
 	if err != nil {
 		return nil, err
 	}
-	*last = recent{n, root, f, p}
+	*last = recent{n, root, *f, p}
 	return p, nil
 }
 

@@ -83,9 +83,6 @@ func (c *Comm) since() core.Time {
 
 // took records an operation under p with blocks of n bytes, which has started at since and ends now.
 func (c *Comm) took(p *plan, n int, since core.Time) {
-	if since == 0 {
-		return
-	}
 	if p.latency == nil {
 		p.latency = c.latencies.of(p)
 	}

@@ -161,7 +161,7 @@ func (ls *lessons) rival(k kind, n int, f form) *rival {
 
 func (ls *lessons) operate(ctx context.Context, k kind, mem *core.Buffers, root int, f form) error {
 	l := ls.lessonOf(k, mem.Block, f)
-	p, err := ls.c.planOf(k, mem, root, f)
+	p, err := ls.c.planOf(k, mem, root, &f)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (ls *lessons) operate(ctx context.Context, k kind, mem *core.Buffers, root 
 			return err
 		}
 		if l.choice != before {
-			if p, err = ls.c.planOf(k, mem, root, f); err != nil {
+			if p, err = ls.c.planOf(k, mem, root, &f); err != nil {
 				return err
 			}
 		}

@@ -36,6 +36,9 @@ type form struct {
 	note    string // the call that the operation begins; "": it is the whole call
 }
 
+// bare is the form of calls that move bytes in blocks of one length.
+var bare form
+
 // maxForms is how many forms of one plan are kept.
 const maxForms = 16
 

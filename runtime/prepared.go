@@ -52,7 +52,7 @@ func (c *Comm) Prepare(ctx context.Context, call Call) (*Prepared, error) {
 		return nil, ErrBusy
 	}
 	defer c.vacate()
-	if p.plan, err = c.planOf(k, &mem, call.Root, f); err != nil {
+	if p.plan, err = c.planOf(k, &mem, call.Root, &f); err != nil {
 		return nil, err
 	}
 	p.last.plan = p.plan
@@ -148,7 +148,7 @@ func (c *Comm) concur(ctx context.Context, k kind, root int, p *Prepared) error 
 
 // runMarked runs an operation on the way to prepare p. Ranks that give other words are a mismatch.
 func (c *Comm) runMarked(ctx context.Context, k kind, mem *core.Buffers, root int, f form, p *Prepared, words string) error {
-	of, err := c.planOf(k, mem, root, f)
+	of, err := c.planOf(k, mem, root, &f)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,9 @@ func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers, waits boo
 	c.started++
 	c.drv.behind.entered++
 	c.core.Through(p, q, mem.Block)
-	c.took(by, mem.Block, since)
+	if since > 0 {
+		c.took(by, mem.Block, since)
+	}
 	return true
 }
 

@@ -74,7 +74,7 @@ func (c *Comm) startRequest(r *Request, ctx context.Context, k kind, mem *core.B
 		return nil, ErrBusy
 	}
 	defer c.vacate()
-	p, err := c.planOf(k, mem, root, f)
+	p, err := c.planOf(k, mem, root, &f)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,9 @@ func (c *Comm) endReady() (some bool) {
 			c.logWaited(r)
 		}
 		c.traceEnd(r, nil)
-		c.took(r.plan, r.mem.Block, r.since)
+		if r.since > 0 {
+			c.took(r.plan, r.mem.Block, r.since)
+		}
 		r.end(nil)
 		some = true
 	}

@@ -31,7 +31,7 @@ func TestShapesAreCompiled(t *testing.T) {
 			if c.plans.row(k).Inputs == nil {
 				f.fold = ""
 			}
-			_, err := c.planOf(k, &core.Buffers{Block: bytes}, root, f)
+			_, err := c.planOf(k, &core.Buffers{Block: bytes}, root, &f)
 			require.NoError(t, err)
 		}
 		call("allreduce", 8, 0, f)

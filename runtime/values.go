@@ -91,7 +91,7 @@ func (c *Comm) moveValues(ctx context.Context, fn, collective, head string, valu
 	f := form{counted: true, shared: row.Everywhere(c.size, root)}
 	mem := core.Buffers{In: call.Src, Out: call.Dst, Block: longest}
 	c.blocking.lengths.set(&mem, &call, f.shared)
-	if err := c.operate(ctx, k, &mem, root, f); err != nil {
+	if err := c.operate(ctx, k, &mem, root, &f); err != nil {
 		return nil, err
 	}
 	var got [][]byte
@@ -124,7 +124,7 @@ func (c *Comm) valueLengths(ctx context.Context, fn string, by kind, values [][]
 	}
 	all := make([]byte, valueHead*row.Wanted(c.size, root, c.rank).Count)
 	mem := core.Buffers{In: own, Out: all, Block: valueHead}
-	if err := c.operate(ctx, by, &mem, root, form{note: c.bounded(fn)}); err != nil {
+	if err := c.operate(ctx, by, &mem, root, &form{note: c.bounded(fn)}); err != nil {
 		return nil, err
 	}
 	limit := uint64(min(c.cfg.MaxBcast, wire.MaxBody))

@@ -25,9 +25,10 @@ type place struct {
 // windows and the quick path.
 type memory struct {
 	areas   [areas]items
-	per     int `state:"ignored"` // chunks of a block
-	element int `state:"ignored"` // bytes of an element: chunks are cut at elements
-	apart   int `state:"ignored"` // bytes of contributions that lie behind the partial results, because results may overwrite the caller's
+	per     int  `state:"ignored"` // chunks of a block
+	element int  `state:"ignored"` // bytes of an element: chunks are cut at elements
+	uneven  bool `state:"ignored"` // an area has items with lengths of their own
+	apart   int  `state:"ignored"` // bytes of contributions that lie behind the partial results, because results may overwrite the caller's
 }
 
 // items lie one behind the other in an area.
@@ -53,17 +54,23 @@ func (m *memory) set(pl *places, b *Buffers) {
 	if b.Fold != nil {
 		m.element = b.Fold.Element
 	}
-	for i := range m.areas {
-		m.areas[i].n, m.areas[i].uneven = b.Block, false
+	if m.uneven || m.areas[areaOut].n != b.Block {
+		for i := range m.areas {
+			m.areas[i].n, m.areas[i].uneven = b.Block, false
+		}
+		m.uneven = false
 	}
 	m.areas[areaOut].bytes, m.areas[areaIn].bytes = b.Out, b.In
 	relayed := len(pl.relayed) * b.Block
 	if c := b.Counts; c != nil {
+		m.uneven = true
 		m.areas[areaOut].space(c.Out, c.Element)
 		m.areas[areaIn].space(c.In, c.Element)
 		relayed = m.spaceRelayed(pl)
 	}
-	m.areas[areaRelay].bytes = grown(m.areas[areaRelay].bytes, relayed)
+	if m.areas[areaRelay].bytes != nil || relayed > 0 {
+		m.areas[areaRelay].bytes = grown(m.areas[areaRelay].bytes, relayed)
+	}
 }
 
 // space gives items lengths of their own, in elements.
@@ -152,7 +159,7 @@ func (m *memory) openCells(c *cells, bytes []byte, apart bool) {
 	a, in := &m.areas[areaCells], &m.areas[areaIn]
 	end := len(c.parts) * a.n
 	if m.per > 1 || in.uneven {
-		a.uneven, a.at, end = true, append(a.at[:0], 0), 0
+		m.uneven, a.uneven, a.at, end = true, true, append(a.at[:0], 0), 0
 		for _, part := range c.parts {
 			lo, hi := m.bounds(place{areaIn, int(part) / m.per, int(part) % m.per})
 			end += hi - lo
