@@ -75,7 +75,8 @@ func paceWords(p *wire.Pace) string {
 	if p.Cores > 1 {
 		cores = fmt.Sprintf("%d cores", p.Cores)
 	}
-	return fmt.Sprintf("a byte %d ps through a ring, %s; %d ns to yield; %s", p.Ring, pull, p.Yield, cores)
+	return fmt.Sprintf("a byte %d ps through a ring, %s, %d ps to fold; a line of another core %d ns; %d ns to yield; %s",
+		p.Ring, pull, p.Fold, p.Line, p.Yield, cores)
 }
 
 // paceObject is the JSON form of what copies in memory cost.
@@ -83,6 +84,8 @@ type paceObject struct {
 	Ring  uint32 `json:"ring_ps"` // a byte through a ring
 	Pull  uint32 `json:"pull_ps"` // a byte out of another rank's memory
 	Call  uint32 `json:"call_ns"`
+	Line  uint32 `json:"line_ns"` // a cache line that another core has written
+	Fold  uint32 `json:"fold_ps"` // a byte of a vector
 	Yield uint32 `json:"yield_ns"`
 	Cores uint32 `json:"cores"`
 	From  string `json:"from"`
@@ -144,7 +147,7 @@ func (e *explanation) object() explainObject {
 		LogGP:  newLoggpObject(e.at.of.Bytes, &e.machine),
 	}
 	if p := e.at.of.Pace; p != nil {
-		o.Pace = &paceObject{p.Ring, p.Pull, p.Call, p.Yield, p.Cores, e.paceFrom.String()}
+		o.Pace = &paceObject{p.Ring, p.Pull, p.Call, p.Line, p.Fold, p.Yield, p.Cores, e.paceFrom.String()}
 	}
 	if d.From != nil {
 		o.Line = d.From.Line

@@ -7,6 +7,8 @@ type Pace struct {
 	Ring  uint32 // ps a byte: one rank copies it into a ring of shared memory, and another one out of the ring
 	Pull  uint32 // ps a byte: the system copies it out of another rank's memory; MaxPace: the system refuses to
 	Call  uint32 // ns: the system copies a few bytes out of another rank's memory
+	Line  uint32 // ns: a rank reads a cache line that a rank on another core has written; a message there and back takes about two
+	Fold  uint32 // ps a byte: a rank adds one vector to another one
 	Yield uint32 // ns: a rank gives its core away, and gets it back at once because no other rank needs it
 	Cores uint32 // cores on which ranks may run
 }
@@ -15,7 +17,7 @@ type Pace struct {
 const MaxPace = 1 << 20
 
 // typical has the costs of an Intel Xeon with two cores.
-var typical = Pace{Ring: 69, Pull: 33, Call: 600, Yield: 400, Cores: 2}
+var typical = Pace{Ring: 69, Pull: 33, Call: 600, Line: 100, Fold: 40, Yield: 400, Cores: 2}
 
 // TypicalPace returns the costs that count where none are measured: those of a machine with two
 // cores.
@@ -31,7 +33,7 @@ func (p *Pace) Or() *Pace {
 
 // Valid reports whether all costs are within their bounds.
 func (p *Pace) Valid() bool {
-	for _, v := range []uint32{p.Ring, p.Pull, p.Call, p.Yield, p.Cores} {
+	for _, v := range []uint32{p.Ring, p.Pull, p.Call, p.Line, p.Fold, p.Yield, p.Cores} {
 		if v < 1 || v > MaxPace {
 			return false
 		}
@@ -55,8 +57,16 @@ func (p *Pace) Turns(ranks int) float64 {
 }
 
 // Full returns the time in ns that a full ring costs its sender. It is six turns, by broadcasts of 512
-// KiB to 4 and 8 ranks on one core: before they find work, ranks yield to each other in vain.
-func (p *Pace) Full(ranks int) float64 { return 6 * p.Turns(ranks) }
+// KiB to 4 and 8 ranks on one core: before they find work, ranks yield to each other in vain. A rank
+// with a core to itself waits for a message there and back, and for about as long as a yield until it
+// looks again.
+func (p *Pace) Full(ranks int) float64 {
+	if turns := p.Turns(ranks); turns > 0 {
+		return 6 * turns
+	}
+	p = p.Or()
+	return float64(2*p.Line + p.Yield)
+}
 
 // Lends reports whether n bytes for some receivers among ranks come sooner out of the sender's
 // memory than through the rings to the receivers. Chunks of up to CopiedTo bytes do not. While
@@ -67,12 +77,15 @@ func (p *Pace) Lends(n, receivers, ranks int) bool {
 	}
 	p = p.Or()
 	bytes, ring, waves := float64(n), float64(RingBytes(ranks)), float64(p.Waves(receivers+1))
-	last := min(bytes, ring)
+	last, fills := min(bytes, ring), bytes/ring
 	if p.Cores == 1 {
 		last = bytes
 	}
+	if fills <= 1 && p.Turns(ranks) == 0 {
+		fills = 0 // nobody waits
+	}
 	lent := waves * (float64(p.Call) + float64(p.Pull)*bytes/1000)
-	return lent < (float64(receivers)*bytes+waves*last)*float64(p.Ring)/2000+p.Full(ranks)*bytes/ring
+	return lent < (float64(receivers)*bytes+waves*last)*float64(p.Ring)/2000+p.Full(ranks)*fills
 }
 
 // Waves returns how many of the ranks that receive the same bytes copy them one after another. The
@@ -87,6 +100,16 @@ func (p *Pace) Waves(ranks int) int {
 func (p *Pace) Casts(ranks int) bool {
 	waves := p.Waves(ranks)
 	return (1+waves)*int(p.Or().Ring) < 2*waves*int(p.Or().Pull)
+}
+
+// RoomBytes returns the length up to which a chunk is copied into a window in the memory that some
+// ranks share: 128 KiB/ranks, 512 bytes … 8 KiB, a power of two.
+func RoomBytes(ranks int) int {
+	n := 8 << 10
+	for n > 512 && n > 4<<20/ChunkLines/ranks {
+		n /= 2
+	}
+	return n
 }
 
 // RingBytes returns the length of the ring from one rank to another in the memory that some ranks

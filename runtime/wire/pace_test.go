@@ -22,11 +22,11 @@ func TestTypicalPace(t *testing.T) {
 	require.False(t, p.Casts(4))
 	require.False(t, p.Casts(32))
 
-	fast := wire.Pace{Ring: 1000, Pull: 1, Call: 1, Yield: 1, Cores: 64}
+	fast := wire.Pace{Ring: 1000, Pull: 1, Call: 1, Line: 1, Fold: 1, Yield: 1, Cores: 64}
 	require.False(t, fast.Lends(wire.CopiedTo, 63, 64))
 	require.True(t, fast.Lends(wire.CopiedTo+1, 63, 64))
 
-	epyc := wire.Pace{Ring: 40, Pull: 68, Call: 1020, Yield: 495, Cores: 2}
+	epyc := wire.Pace{Ring: 40, Pull: 68, Call: 1020, Line: 25, Fold: 15, Yield: 495, Cores: 2}
 	require.False(t, epyc.Lends(64<<10, 1, 2))
 	require.False(t, epyc.Lends(512<<10, 1, 2))
 	require.True(t, epyc.Casts(2))
@@ -36,7 +36,7 @@ func TestTypicalPace(t *testing.T) {
 // drawPace draws costs from a tenth to ten times those of a typical machine, and cores.
 func drawPace(t *rapid.T) *wire.Pace {
 	p := wire.TypicalPace()
-	for _, v := range []*uint32{&p.Ring, &p.Pull, &p.Call, &p.Yield} {
+	for _, v := range []*uint32{&p.Ring, &p.Pull, &p.Call, &p.Line, &p.Fold, &p.Yield} {
 		*v = max(1, uint32(float64(*v)*rapid.Float64Range(0.1, 10).Draw(t, "factor")))
 	}
 	p.Cores = rapid.Uint32Range(1, 128).Draw(t, "cores")
@@ -76,6 +76,13 @@ func TestWaves(t *testing.T) {
 	} {
 		p := wire.Pace{Cores: uint32(c.cores)}
 		require.Equal(t, c.want, p.Waves(c.ranks), "%+v", c)
+	}
+}
+
+func TestRoomBytes(t *testing.T) {
+	for ranks := 1; ranks < 2000; ranks++ {
+		n := wire.RoomBytes(ranks)
+		require.Equal(t, min(max(1<<(bits.Len(uint(max(128<<10/ranks, 1)))-1), 512), 8<<10), n, "%d ranks", ranks)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/internal/clock"
+	"github.com/schedgen/schedgen/internal/fold"
+	"github.com/schedgen/schedgen/internal/transport/store"
 	"github.com/schedgen/schedgen/internal/transport/yield"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -22,18 +24,34 @@ const (
 	tries  = 9         // at most
 	least  = 3         // tries of a measurement that counts
 	few    = 16        // calls and yields that are timed together
+	many   = 32        // cache lines that are read one after another
 	// enough is when no further try begins. A try takes some 100 µs, unless another process has one
 	// of the cores.
 	enough = 4 * time.Millisecond
 )
 
 // measure measures all costs but Cores.
-func measure() (wire.Pace, error) {
+func measure() (wire.Pace, error) { return onTwo(measureBy) }
+
+// line measures Line alone, which takes some 100 µs on cores that nobody else needs.
+func line() uint32 {
+	p, _ := onTwo(func(now func() time.Duration, between func(core int)) (wire.Pace, error) {
+		m := meter{now: now}
+		for range least {
+			m.read(between)
+		}
+		return wire.Pace{Line: m.line.whole()}, nil
+	})
+	return p.Line
+}
+
+// onTwo measures on a thread that can move between two cores.
+func onTwo(by func(now func() time.Duration, between func(core int)) (wire.Pace, error)) (wire.Pace, error) {
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
 	between, restore := yield.Two()
 	defer restore()
-	return measureBy(clock.Monotonic, between)
+	return by(clock.Monotonic, between)
 }
 
 var errBusy = errors.New("it is too busy to be measured")
@@ -46,6 +64,10 @@ func measureBy(now func() time.Duration, between func(core int)) (wire.Pace, err
 	for _, b := range [][]byte{src, ring, dst} {
 		fill(b, 1) // the memory is there from the start
 	}
+	add, _, err := fold.For[float64](fold.Sum)
+	if err != nil {
+		return wire.Pace{}, err
+	}
 	begun := now()
 	for try := range tries {
 		if try > 0 && now()-begun > enough {
@@ -56,13 +78,15 @@ func measureBy(now func() time.Duration, between func(core int)) (wire.Pace, err
 		}
 		between(0)
 		fill(src, byte(try+1))
-		in := m.time(func() { copy(ring, src) })
+		in := m.time(func() { store.Copy(ring, src) })
 		between(1)
 		m.ring.least(in + m.time(func() { copy(dst, ring) }))
 		between(0)
 		fill(src, byte(try+2)) // no longer in the receiver's cache
 		between(1)
 		m.pull.least(m.time(func() { m.fail(pull(dst, src)) }))
+		m.fold.least(m.time(func() { add(dst, dst, src) }))
+		m.read(between)
 		m.call.least(m.time(func() {
 			for range few {
 				m.fail(pull(dst[:8], src[:8]))
@@ -75,7 +99,9 @@ func measureBy(now func() time.Duration, between func(core int)) (wire.Pace, err
 		}) / few)
 	}
 	m.pull = max(m.pull-m.call, 1) // what a call takes without bytes counts by itself
-	p := wire.Pace{Ring: m.ring.perByte(), Pull: m.pull.perByte(), Call: m.call.whole(), Yield: m.yield.whole()}
+	p := wire.Pace{
+		Ring: m.ring.perByte(), Pull: m.pull.perByte(), Call: m.call.whole(),
+		Line: m.line.whole(), Fold: m.fold.perByte(), Yield: m.yield.whole()}
 	if errors.Is(m.failed, errors.ErrUnsupported) || errors.Is(m.failed, fs.ErrPermission) {
 		p.Pull, m.failed = wire.MaxPace, nil // the system refuses, so rings are faster
 	}
@@ -84,9 +110,34 @@ func measureBy(now func() time.Duration, between func(core int)) (wire.Pace, err
 
 // meter times what is measured.
 type meter struct {
-	now                     func() time.Duration
-	ring, pull, call, yield cost
-	failed                  error
+	now                                 func() time.Duration
+	ring, pull, call, line, fold, yield cost
+	failed                              error
+	lines                               [many]cacheLine
+	last                                uint32 // so that the lines are read
+}
+
+// cacheLine is as long as two lines, since some processors fetch lines in pairs.
+type cacheLine struct {
+	next uint32
+	_    [124]byte
+}
+
+// read times how a rank reads lines that a rank on another core has written. Each line says which one
+// is next, so that no two of them are on their way at a time.
+func (m *meter) read(between func(core int)) {
+	between(0)
+	for i := range m.lines {
+		m.lines[i].next = uint32((5*i + 7) % many) // all in turn, in no order that a processor foresees
+	}
+	between(1)
+	at := uint32(0)
+	m.line.least(m.time(func() {
+		for range many {
+			at = m.lines[at%many].next
+		}
+	}) / many)
+	m.last = at
 }
 
 func (m *meter) time(f func()) time.Duration {

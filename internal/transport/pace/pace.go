@@ -1,5 +1,8 @@
 // Package pace measures what it costs to move bytes between ranks of this host ([wire.Pace]). It
-// does so once a day: the result is in a file of the user's cache directory.
+// does so once a day: the result is in a file of the user's cache directory. A process that takes
+// the numbers from there first measures how fast a core reads what another one has written, which
+// takes some 100 µs, and measures all if that has changed: a virtual machine may have been
+// moved.
 //
 // One thread measures, so that neither the number of threads that the Go scheduler runs at a time
 // nor other goroutines matter. It copies into a ring on one core, moves to another core, and copies
@@ -81,7 +84,7 @@ func (k *known) know() {
 	dir, err := os.UserCacheDir()
 	s := source{
 		dir: filepath.Join(dir, "schedgen"), noDir: err, cores: goruntime.NumCPU(),
-		machine: machine(), now: clock.System{}.Now, measure: measure,
+		machine: machine(), now: clock.System{}.Now, measure: measure, line: line,
 	}
 	if s.off, k.err = off(os.Getenv); k.err == nil {
 		k.pace, k.origin = s.pace()
@@ -108,6 +111,7 @@ type source struct {
 	machine string // identifies the machine since its start
 	now     func() time.Time
 	measure func() (wire.Pace, error) // all costs but Cores
+	line    func() uint32             // the cost Line alone
 }
 
 // file is the form of the file.
@@ -118,12 +122,17 @@ type file struct {
 	Ring    uint32    `json:"ring_ps"`
 	Pull    uint32    `json:"pull_ps"`
 	Call    uint32    `json:"call_ns"`
+	Line    uint32    `json:"line_ns"`
+	Fold    uint32    `json:"fold_ps"`
 	Yield   uint32    `json:"yield_ns"`
 }
 
 const (
-	format  = "schedgen-pace/1"
-	keep    = 24 * time.Hour // costs may change with what else the machine does
+	format = "schedgen-pace/2"
+	keep   = 24 * time.Hour // costs may change with what else the machine does
+	// strays is how much Line may differ from a kept one. A virtual machine that moves from cores with
+	// a common cache to cores without one reads lines four times slower, and copies two to four times.
+	strays  = 2
 	maxFile = 4 << 10
 )
 
@@ -172,7 +181,7 @@ func (s *source) name() string {
 // errOutdated and errOld need not be mentioned if the machine can be measured anew.
 var (
 	errOutdated = errors.New("no measurement of this machine")
-	errOld      = errors.New("no measurement of today")
+	errOld      = errors.New("no measurement of today that still holds")
 )
 
 // read returns the costs in the file and when they were measured.
@@ -193,13 +202,16 @@ func (s *source) read(name string) (p wire.Pace, at time.Time, err error) {
 	if err := d.Decode(&f); err != nil {
 		return p, at, fmt.Errorf("%s is damaged: %w", name, err)
 	}
-	p = wire.Pace{Ring: f.Ring, Pull: f.Pull, Call: f.Call, Yield: f.Yield, Cores: s.bounded()}
+	p = wire.Pace{Ring: f.Ring, Pull: f.Pull, Call: f.Call, Line: f.Line, Fold: f.Fold, Yield: f.Yield, Cores: s.bounded()}
 	switch age := s.now().Sub(f.At); {
 	case f.Format != format || !p.Valid():
 		return p, at, fmt.Errorf("%s is damaged: format %q, costs %+v", name, f.Format, p)
 	case f.Machine != s.machine || age < 0:
 		return p, at, errOutdated
 	case age > keep:
+		return p, f.At, errOld
+	}
+	if now := s.line(); now > strays*p.Line || p.Line > strays*now {
 		return p, f.At, errOld
 	}
 	return p, f.At, nil
@@ -240,7 +252,7 @@ func (s *source) write(name string, p *wire.Pace, at time.Time) error {
 	return outfile.WritePrivate(name, func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", " ")
-		return e.Encode(file{format, s.machine, at.UTC().Truncate(time.Second), p.Ring, p.Pull, p.Call, p.Yield})
+		return e.Encode(file{format, s.machine, at.UTC().Truncate(time.Second), p.Ring, p.Pull, p.Call, p.Line, p.Fold, p.Yield})
 	})
 }
 

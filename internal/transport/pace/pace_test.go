@@ -24,8 +24,9 @@ func sourceAt(t *testing.T, measured *int) *source {
 		dir: filepath.Join(t.TempDir(), "cache", "schedgen"), cores: 4, machine: "m", now: func() time.Time { return noon },
 		measure: func() (wire.Pace, error) {
 			*measured++
-			return wire.Pace{Ring: 10 + uint32(*measured), Pull: 20, Call: 30, Yield: 40}, nil
+			return wire.Pace{Ring: 10 + uint32(*measured), Pull: 20, Call: 30, Line: 50, Fold: 60, Yield: 40}, nil
 		},
+		line: func() uint32 { return 50 },
 	}
 }
 
@@ -34,7 +35,7 @@ func TestOncePerMachineAndDay(t *testing.T) {
 	measured := 0
 	s := sourceAt(t, &measured)
 	p, o := s.pace()
-	require.Equal(t, wire.Pace{Ring: 11, Pull: 20, Call: 30, Yield: 40, Cores: 4}, p)
+	require.Equal(t, wire.Pace{Ring: 11, Pull: 20, Call: 30, Line: 50, Fold: 60, Yield: 40, Cores: 4}, p)
 	require.Equal(t, Origin{At: noon, File: s.name()}, o)
 	require.Equal(t, "measured just now ("+s.name()+")", o.String())
 	for path, mode := range map[string]os.FileMode{s.name(): 0o600, s.dir: 0o700 | os.ModeDir} {
@@ -66,22 +67,35 @@ func TestOncePerMachineAndDay(t *testing.T) {
 	require.Regexp(t, `^measured at 2024-05-07 12:00 \(.*\); not today: it is too busy to be measured$`, o.String())
 	s.measure = measure
 
+	s.line = func() uint32 { return 100 }
+	s.now = func() time.Time { return noon.Add(2 * keep) }
+	_, o = s.pace()
+	require.True(t, o.Cached, "a line takes twice as long")
+	for i, moved := range []uint32{101, 24} {
+		s.line = func() uint32 { return moved }
+		p, o = s.pace()
+		require.False(t, o.Cached, "the machine has been moved")
+		require.Equal(t, uint32(13+i), p.Ring)
+		require.NoError(t, o.Fault)
+	}
+	s.line = func() uint32 { return 50 }
+
 	s.machine = "another one, or the same started anew"
 	p, o = s.pace()
-	require.Equal(t, uint32(13), p.Ring)
+	require.Equal(t, uint32(15), p.Ring)
 	require.NoError(t, o.Fault)
 
 	s.cores = 1
 	p, _ = s.pace()
-	require.Equal(t, uint32(14), p.Ring, "on one core a ring is something else")
-	require.Equal(t, 4, measured)
+	require.Equal(t, uint32(16), p.Ring, "on one core a ring is something else")
+	require.Equal(t, 6, measured)
 }
 
 // A file that cannot be used is measured anew. It never makes a program fail.
 func TestUnusableFiles(t *testing.T) {
 	whole := func(edit func(f *file)) func(t *testing.T, s *source) {
 		return func(t *testing.T, s *source) {
-			f := file{format, s.machine, noon, 1, 2, 3, 4}
+			f := file{format, s.machine, noon, 1, 2, 3, 50, 6, 4}
 			edit(&f)
 			text, err := json.Marshal(f)
 			require.NoError(t, err)
@@ -100,10 +114,10 @@ func TestUnusableFiles(t *testing.T) {
 		"none":            {func(*testing.T, *source) {}, "", true},
 		"empty":           {text(""), "damaged", true},
 		"text":            {text("ring"), "damaged", true},
-		"unknown field":   {text(`{"format":"schedgen-pace/1","rings":1}`), "damaged", true},
+		"unknown field":   {text(`{"format":"schedgen-pace/2","rings":1}`), "damaged", true},
 		"zero":            {whole(func(f *file) { f.Ring = 0 }), "damaged", true},
 		"too large":       {whole(func(f *file) { f.Yield = wire.MaxPace + 1 }), "damaged", true},
-		"another format":  {whole(func(f *file) { f.Format = "schedgen-pace/2" }), "damaged", true},
+		"another format":  {whole(func(f *file) { f.Format = "schedgen-pace/1" }), "damaged", true},
 		"from the future": {whole(func(f *file) { f.At = noon.Add(time.Minute) }), "", true},
 		"another machine": {whole(func(f *file) { f.Machine = "n" }), "", true},
 		"others may write": {func(t *testing.T, s *source) {
@@ -120,11 +134,11 @@ func TestUnusableFiles(t *testing.T) {
 			c.make(t, s)
 			p, o := s.pace()
 			if name == "good" {
-				require.Equal(t, wire.Pace{Ring: 1, Pull: 2, Call: 3, Yield: 4, Cores: 4}, p)
+				require.Equal(t, wire.Pace{Ring: 1, Pull: 2, Call: 3, Line: 50, Fold: 6, Yield: 4, Cores: 4}, p)
 				require.Zero(t, measured)
 				return
 			}
-			require.Equal(t, wire.Pace{Ring: 11, Pull: 20, Call: 30, Yield: 40, Cores: 4}, p)
+			require.Equal(t, wire.Pace{Ring: 11, Pull: 20, Call: 30, Line: 50, Fold: 60, Yield: 40, Cores: 4}, p)
 			require.False(t, o.Cached)
 			if c.fault == "" {
 				require.NoError(t, o.Fault)
@@ -214,17 +228,17 @@ func TestMeasurementIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		step  time.Duration
 		tries int
-	}{{time.Nanosecond, tries}, {time.Microsecond, tries}, {enough / 40, 4}, {enough / 20, 2}, {time.Second, 1}} {
+	}{{time.Nanosecond, tries}, {time.Microsecond, tries}, {enough / 50, 4}, {enough / 25, 2}, {time.Second, 1}} {
 		v := virtual{step: c.step}
 		p, err := measureBy(v.now, v.visit)
 		if c.tries < least {
 			require.ErrorIs(t, err, errBusy)
-			require.Len(t, v.cores, 4*c.tries)
+			require.Len(t, v.cores, 6*c.tries)
 			continue
 		}
 		require.NoError(t, err)
-		require.Len(t, v.cores, 4*c.tries, "%v", c.step)
-		require.Equal(t, []int{0, 1, 0, 1}, v.cores[:4], "what one rank writes another one reads")
+		require.Len(t, v.cores, 6*c.tries, "%v", c.step)
+		require.Equal(t, []int{0, 1, 0, 1, 0, 1}, v.cores[:6], "what one rank writes another one reads")
 		p.Cores = 1
 		require.True(t, p.Valid(), "%+v", p)
 		require.Equal(t, bounded(float64(c.step)*2000/length), p.Ring)
@@ -244,6 +258,13 @@ func TestMeasure(t *testing.T) {
 	require.NotEmpty(t, machine())
 }
 
+// BenchmarkLine shows how long it takes to check that a kept measurement holds.
+func BenchmarkLine(b *testing.B) {
+	for b.Loop() {
+		line()
+	}
+}
+
 // BenchmarkMeasure shows how long a measurement takes, and its results.
 func BenchmarkMeasure(b *testing.B) {
 	for b.Loop() {
@@ -254,6 +275,8 @@ func BenchmarkMeasure(b *testing.B) {
 		b.ReportMetric(float64(p.Ring), "ring-ps/B")
 		b.ReportMetric(float64(p.Pull), "pull-ps/B")
 		b.ReportMetric(float64(p.Call), "call-ns")
+		b.ReportMetric(float64(p.Line), "line-ns")
+		b.ReportMetric(float64(p.Fold), "fold-ps/B")
 		b.ReportMetric(float64(p.Yield), "yield-ns")
 	}
 }

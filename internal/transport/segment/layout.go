@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/schedgen/schedgen/internal/transport/store"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -32,7 +33,7 @@ type header struct {
 
 const (
 	segmentMagic   = 0x5C4ED6E25348_4D01
-	segmentVersion = 12
+	segmentVersion = 13
 )
 
 // rankLine is the state of a rank.
@@ -204,7 +205,7 @@ func newLayout(size int) *layout {
 	l.castAt = l.pairsAt + size*l.pair
 	l.loanAt = l.castAt + lineSize + size*lineSize + l.cast.cells*lineSize + l.cast.bytes
 	l.windowAt = l.loanAt + 2*lineSize
-	l.room = clamp(4<<20/wire.ChunkLines/size, 512, 8<<10)
+	l.room = wire.RoomBytes(size)
 	l.window = (wire.WindowLines+1)*lineSize + wire.ChunkLines*(lineSize+l.room)
 	l.area = l.windowAt + l.window
 	l.total = pages(pageSize + size*l.area)
@@ -268,8 +269,8 @@ func (r *rings) lines() uint32 { return uint32(len(r.bytes) / lineSize) }
 // copyIn copies b to line number n and the lines after it.
 func (r *rings) copyIn(n uint32, b []byte) {
 	at := int(n&(r.lines()-1)) * lineSize
-	k := copy(r.bytes[at:], b)
-	copy(r.bytes, b[k:])
+	k := store.Copy(r.bytes[at:], b)
+	store.Copy(r.bytes, b[k:])
 }
 
 // copyOut fills b from line number n on.

@@ -37,7 +37,7 @@ func joinedWith(t *testing.T, p wire.Pace) (ranks [2]*Transport, err error) {
 
 // All ranks use the costs of the rank that made the segment, whatever they would measure.
 func TestPaceIsAgreed(t *testing.T) {
-	for _, p := range []wire.Pace{wire.TypicalPace(), {Ring: 3, Pull: wire.MaxPace, Call: 5, Yield: 7, Cores: 11}} {
+	for _, p := range []wire.Pace{wire.TypicalPace(), {Ring: 3, Pull: wire.MaxPace, Call: 5, Line: 6, Fold: 8, Yield: 7, Cores: 11}} {
 		ranks, err := joinedWith(t, p)
 		require.NoError(t, err)
 		for _, tr := range ranks {
@@ -52,7 +52,7 @@ func TestPaceIsAgreed(t *testing.T) {
 // A rank lends a chunk only where the system copies it faster than two ranks do by a ring.
 func TestLendsByPace(t *testing.T) {
 	for pull, want := range map[uint32]bool{32: true, 34: false, wire.MaxPace: false} {
-		ranks, err := joinedWith(t, wire.Pace{Ring: 40, Pull: pull, Call: 1, Yield: 1, Cores: 2})
+		ranks, err := joinedWith(t, wire.Pace{Ring: 40, Pull: pull, Call: 1, Line: 1, Fold: 1, Yield: 1, Cores: 2})
 		require.NoError(t, err)
 		body := make([]byte, 100<<10)
 		lent, ok := ranks[0].First().Lay(wire.ChunkLine, []int{1}, wire.Flag{Seq: 1}, body, len(body))

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/schedgen/schedgen/internal/transport/store"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -60,7 +61,7 @@ func (w *Windows) Lay(line int, to []int, f wire.Flag, body []byte, whole int) (
 	case len(body) <= wire.ShortChunk:
 		copy(l.Short[:], body)
 	case len(body) <= w.room:
-		copy(w.roomOf(t.rank, k), body)
+		store.Copy(w.roomOf(t.rank, k), body)
 	case !t.lends(len(body), whole, to):
 		return false, false
 	default:
