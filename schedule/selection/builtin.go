@@ -47,11 +47,7 @@ const (
 
 // For collectives that fold.
 const (
-	// bytes: in shared memory, for vectors shorter than this one rank folds everything, or all do
-	inMemory  = 16<<10 + 1
-	starFrom  = 12        // ranks: from here on one rank folds everything rather than all ranks
-	twoShotTo = 16        // ranks: with more, there are too few lines for their pieces
-	longStar  = 512 << 10 // bytes: from here on ranks of a host fold a piece each
+	longStar = 512 << 10 // bytes: from here on ranks of a host without shared memory fold a piece each
 	// ranks of a host without shared memory: from here on messages matter more than rounds
 	crowded = 8
 	// bytes of a block of a reduce-scatter: from here on one rank does not fold for all
@@ -71,7 +67,7 @@ var builtin = Rules{list: []Rule{
 	{Collective: schedule.Barrier, Algorithm: "barrier/hsb", Params: Params{Masters: true},
 		Reason: "the fewest messages"},
 
-	{Collective: schedule.Bcast, Memory: With, Ranks: Range{From: 3}, Bytes: Range{From: inWindows}, Algorithm: Modelled,
+	{Collective: schedule.Bcast, Memory: With, Bytes: Range{From: inWindows}, Algorithm: Modelled,
 		Reason: "shared memory: the least time by what copies cost on this machine"},
 	{Collective: schedule.Bcast, Memory: With, Algorithm: "bcast/linear",
 		Reason: "all read it where the root has it"},
@@ -141,14 +137,8 @@ var builtin = Rules{list: []Rule{
 	{Collective: "alltoall", Algorithm: "alltoall/pairwise",
 		Reason: "every block travels once, and every rank sends to one and takes in from one at a time"},
 
-	{Collective: schedule.Allreduce, Memory: With, Ranks: Range{To: 3}, Bytes: Range{To: inMemory}, Algorithm: "allreduce/doubling",
-		Reason: "two ranks exchange what they have"},
-	{Collective: schedule.Allreduce, Memory: With, Bytes: Range{To: copied + 1}, Ranks: Range{From: 5, To: starFrom}, Algorithm: "allreduce/linear",
-		Reason: "every rank reads all contributions where they have been written"},
-	{Collective: schedule.Allreduce, Memory: With, Bytes: Range{To: inMemory}, Algorithm: "allreduce/star",
-		Reason: "the fewest messages, and none that has to be waited for twice"},
-	{Collective: schedule.Allreduce, Memory: With, Ranks: Range{To: twoShotTo + 1}, Algorithm: "allreduce/two-shot",
-		Reason: "every rank reads and folds its piece of what all have, and all read the results"},
+	{Collective: schedule.Allreduce, Memory: With, Algorithm: Modelled,
+		Reason: "shared memory: the least time by what copies, folds and turns cost on this machine"},
 	{Collective: schedule.Allreduce, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{To: longStar}, Algorithm: "allreduce/star",
 		Reason: "one host: the fewest messages"},
 	{Collective: schedule.Allreduce, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{From: longStar}, Algorithm: "allreduce/halving",

@@ -40,7 +40,7 @@ func TestBlocksAreThoseOfSchedules(t *testing.T) {
 }
 
 // slowPulls are the costs of an AMD EPYC whose system copies slowly between processes.
-var slowPulls = &wire.Pace{Ring: 40, Pull: 68, Call: 1020, Yield: 495, Cores: 2}
+var slowPulls = &wire.Pace{Ring: 40, Pull: 68, Call: 1020, Line: 25, Fold: 15, Yield: 495, Cores: 2}
 
 func TestCaseOfGround(t *testing.T) {
 	lent := selection.Ground{OneHost: true, Lends: true, Pace: slowPulls}

@@ -10,7 +10,7 @@ import (
 
 // memory is the model of ranks that share memory and the cores of one host. Its times are in ns.
 //
-// A message takes the time of its copies. A byte comes out of the sender's memory, by the system, or
+// A message takes the time of its copies. A byte comes out of the sender's window or memory, or
 // through a ring: its sender copies it in, once for all receivers of a multicast, and each receiver
 // copies it out. Copies of different receivers overlap as far as there are cores. With more ranks
 // than cores, ranks also wait for their turn on a core: once for each multicast and each level
@@ -18,13 +18,16 @@ import (
 type memory struct {
 	pace  *wire.Pace
 	ranks int
+	share float64 // ranks on a core
 	waves float64 // receivers that copy one after another
 	turns float64 // until all ranks have had their core
 }
 
 func newMemory(c *Case) memory {
 	p := c.Pace.Or()
-	return memory{pace: p, ranks: c.Ranks, waves: float64(p.Waves(c.Ranks)), turns: p.Turns(c.Ranks)}
+	m := memory{pace: p, ranks: c.Ranks, waves: float64(p.Waves(c.Ranks)), turns: p.Turns(c.Ranks)}
+	m.share = m.onCore(c.Ranks)
+	return m
 }
 
 // cut returns the number of chunks of a broadcast of some bytes by an algorithm.
@@ -41,8 +44,17 @@ const (
 )
 
 // ring returns the time in which one rank copies bytes into a ring, or out of one.
-func (m *memory) ring(bytes int) float64 {
-	return float64(m.pace.Ring) / 2000 * float64(bytes)
+func (m *memory) ring(bytes float64) float64 { return float64(m.pace.Ring) / 2000 * bytes }
+
+// pull returns the time in which the system copies bytes out of another rank's memory.
+func (m *memory) pull(bytes float64) float64 {
+	return float64(m.pace.Call) + float64(m.pace.Pull)/1000*bytes
+}
+
+// onCore returns how many of some ranks have one core.
+func (m *memory) onCore(ranks int) float64 {
+	cores := int(m.pace.Cores)
+	return float64((ranks + cores - 1) / cores)
 }
 
 // linear returns the time of a broadcast by puts of the root to all others.
@@ -55,19 +67,23 @@ func (m *memory) linear(bytes int) float64 {
 		if m.pace.Cores == 1 {
 			last = bytes
 		}
-		return float64(m.ranks-1)*m.ring(bytes) + m.waves*m.ring(last) + fills*m.pace.Full(m.ranks)
+		return float64(m.ranks-1)*m.ring(float64(bytes)) + m.waves*m.ring(float64(last)) + fills*m.pace.Full(m.ranks)
 	}
-	pulled := float64(m.pace.Pull) / 1000 * float64(bytes)
-	return m.waves*(chunks*float64(m.pace.Call)+pulled) + math.Ceil(chunks/2)*m.turns
+	return m.waves*(chunks-1)*float64(m.pace.Call) + m.waves*m.pull(float64(bytes)) + math.Ceil(chunks/2)*m.turns
 }
 
-// multicast returns the time of a broadcast that the root writes once.
+// multicast returns the time of a broadcast that the root writes once. If all receivers copy at a time,
+// they copy a datagram while the root writes the next one.
 func (m *memory) multicast(bytes int) float64 {
 	turns := m.cut("bcast/mcast-acktree", bytes) + 1
 	if m.pace.Cores > 2 { // on two cores, one turn brings all acknowledgements down the tree
 		turns += float64(bits.Len(uint(m.ranks-1)) - 1)
 	}
-	return (1+m.waves)*m.ring(bytes) + turns*m.turns + casting*float64(m.pace.Yield)
+	first := bytes
+	if m.turns == 0 {
+		first = min(bytes, castBytes)
+	}
+	return m.ring(float64(first)) + m.waves*m.ring(float64(bytes)) + turns*m.turns + casting*float64(m.pace.Yield)
 }
 
 // chained returns the time of a multicast for which the root awaits no acknowledgement. On one core
@@ -77,7 +93,124 @@ func (m *memory) chained(bytes int) float64 {
 	if m.pace.Cores > 1 || bytes > wire.RingBytes(m.ranks) {
 		return math.Inf(1)
 	}
-	return (1+m.waves)*m.ring(bytes) + casting*float64(m.pace.Yield)
+	return (1+m.waves)*m.ring(float64(bytes)) + casting*float64(m.pace.Yield)
+}
+
+// step is a part of an operation in which some ranks write messages and then some ranks take them.
+type step struct {
+	from, to int // ranks that write, and that take
+	sent     int // messages that a rank writes
+	readers  int // ranks that take each of them: it is written once into a window, or into the ring of each
+	got      int // messages that a rank takes
+	bytes    float64
+	folds    bool // the takers fold
+	joined   bool // a message has several parts, and goes through a ring
+}
+
+const (
+	// handling is the time of a message beside its copies, in yields, and quickly that of an operation
+	// that a rank runs at once. Both are the time of code, as a yield mostly is. They follow allreduces
+	// of 8 bytes to 16 KiB among 2, 4 and 8 ranks on an EPYC with two cores.
+	handling = 0.5
+	quickly  = 0.25
+	// refilled is what a full ring costs a rank that also takes messages, in yields by ranks on its
+	// core. It follows allreduces of 512 KiB by circulant. A rank alone on its core has Pace.Full.
+	refilled = 4.5
+)
+
+// step returns the time of a step of an operation on vectors of some bytes.
+func (m *memory) step(vector int, s step) float64 {
+	copied, line := m.ring(s.bytes), float64(m.pace.Line)
+	write, take, wait := line+copied, line+copied, m.turns
+	switch room := float64(wire.RingBytes(m.ranks)); {
+	case s.bytes <= float64(wire.RoomBytes(m.ranks)) && !s.joined: // in a window
+	case !s.joined && (m.turns == 0 || float64(vector) > room) && m.pace.Lends(int(s.bytes), s.readers, m.ranks):
+		write, take = line, line+m.pull(s.bytes)
+		wait = math.Ceil(float64(s.got)/2) * m.turns
+	default:
+		write *= float64(s.readers)
+		full := m.pace.Full(m.ranks)
+		if m.turns > 0 {
+			full = refilled * m.share * float64(m.pace.Yield)
+		}
+		wait += max(0, s.bytes/room-1) * full
+	}
+	handle := handling
+	if vector <= wire.CopiedTo && !s.joined && s.bytes == float64(vector) {
+		handle = quickly
+	}
+	take += line + handle*float64(m.pace.Yield)
+	if s.folds {
+		take += float64(m.pace.Fold) / 1000 * s.bytes
+	}
+	return m.onCore(s.from)*float64(s.sent)*write + m.onCore(s.to)*float64(s.got)*take + wait
+}
+
+// exchange is a step in which some ranks put one message to another one each.
+func exchange(ranks int, bytes float64, folds, joined bool) step {
+	return step{from: ranks, to: ranks, sent: 1, readers: 1, got: 1, bytes: bytes, folds: folds, joined: joined}
+}
+
+// linearFold returns the time of an allreduce in which all ranks fold all contributions.
+func (m *memory) linearFold(bytes int) float64 {
+	p := m.ranks
+	return m.step(bytes, step{from: p, to: p, sent: 1, readers: p - 1, got: p - 1, bytes: float64(bytes), folds: true})
+}
+
+// star returns the time of an allreduce in which one rank folds for all.
+func (m *memory) star(bytes int) float64 {
+	others := m.ranks - 1
+	return m.step(bytes, step{from: others, to: 1, sent: 1, readers: 1, got: others, bytes: float64(bytes), folds: true}) +
+		m.step(bytes, step{from: 1, to: others, sent: 1, readers: others, got: 1, bytes: float64(bytes)})
+}
+
+// beyond returns the time of an allreduce among the largest power of two up to the ranks, in which each
+// of those beyond tells another one what it has before, and hears the result after.
+func (m *memory) beyond(bytes int, within func(p2, rounds int) float64) float64 {
+	rounds := bits.Len(uint(m.ranks)) - 1
+	p2 := 1 << rounds
+	time := within(p2, rounds)
+	if left := m.ranks - p2; left > 0 {
+		time += m.step(bytes, exchange(left, float64(bytes), true, false)) + m.step(bytes, exchange(left, float64(bytes), false, false))
+	}
+	return time
+}
+
+// doubling returns the time of an allreduce by recursive doubling.
+func (m *memory) doubling(bytes int) float64 {
+	return m.beyond(bytes, func(p2, rounds int) float64 {
+		return float64(rounds) * m.step(bytes, exchange(p2, float64(bytes), true, false))
+	})
+}
+
+// halving returns the time of an allreduce by recursive halving, and back.
+func (m *memory) halving(bytes int) float64 {
+	return m.beyond(bytes, func(p2, rounds int) (time float64) {
+		for part := float64(bytes) / 2; rounds > 0; rounds-- {
+			joined := rounds > 1 // the last part is one piece
+			time += m.step(bytes, exchange(p2, part, true, joined)) + m.step(bytes, exchange(p2, part, false, joined))
+			part /= 2
+		}
+		return time
+	})
+}
+
+// circulant returns the time of an allreduce along a circulant graph, and back.
+func (m *memory) circulant(bytes int) (time float64) {
+	for left := m.ranks; left > 1; left = (left + 1) / 2 {
+		sent := left / 2
+		part := float64(bytes) / float64(m.ranks) * float64(sent)
+		time += m.step(bytes, exchange(m.ranks, part, true, sent > 1)) + m.step(bytes, exchange(m.ranks, part, false, sent > 1))
+	}
+	return time
+}
+
+// twoShot returns the time of an allreduce in which each rank folds a piece of all contributions.
+func (m *memory) twoShot(bytes int) float64 {
+	p, piece := m.ranks, float64(bytes)/float64(m.ranks)
+	framed := p > wire.ChunkLines/2 // there are too few lines for the pieces of a rank
+	return m.step(bytes, step{from: p, to: p, sent: p - 1, readers: 1, got: p - 1, bytes: piece, folds: true, joined: framed}) +
+		m.step(bytes, step{from: p, to: p, sent: 1, readers: p - 1, got: p - 1, bytes: piece, joined: framed})
 }
 
 // placed is an algorithm that a Modelled rule can choose where ranks share memory.
@@ -95,14 +228,27 @@ var sharing = [...]placed{
 		Reason: "shared memory: on this machine it pays that the root writes it once"}, (*memory).multicast},
 	{Rule{Collective: schedule.Bcast, Memory: With, Multicast: With, Algorithm: "bcast/mcast-chain",
 		Reason: "one core: the root writes it once, and all read it in their turn"}, (*memory).chained},
+
+	{Rule{Collective: schedule.Allreduce, Memory: With, Algorithm: "allreduce/doubling",
+		Reason: "shared memory: the least time by what copies, folds and turns cost on this machine"}, (*memory).doubling},
+	{Rule{Collective: schedule.Allreduce, Memory: With, Algorithm: "allreduce/linear",
+		Reason: "shared memory: on this machine every rank reads all contributions soonest where they are"}, (*memory).linearFold},
+	{Rule{Collective: schedule.Allreduce, Memory: With, Algorithm: "allreduce/star",
+		Reason: "shared memory: on this machine it pays that one rank folds for all"}, (*memory).star},
+	{Rule{Collective: schedule.Allreduce, Memory: With, Algorithm: "allreduce/circulant",
+		Reason: "shared memory: on this machine the fewest bytes, in few messages, take the least time"}, (*memory).circulant},
+	{Rule{Collective: schedule.Allreduce, Memory: With, Algorithm: "allreduce/two-shot",
+		Reason: "shared memory: on this machine every rank reads and folds its piece soonest where it is"}, (*memory).twoShot},
+	{Rule{Collective: schedule.Allreduce, Memory: With, Algorithm: "allreduce/halving",
+		Reason: "shared memory: on this machine the fewest bytes take the least time"}, (*memory).halving},
 }
 
-// sooner is the part of the time of bcast/linear that a multicast may take at most: nothing is lost, and
-// so nothing repaired, where nothing is multicast.
+// sooner is the part of the time of the choice so far that a later algorithm may take at most: the
+// earlier one sends fewer messages, or multicasts nothing that has to be repaired if it is lost.
 const sooner = 0.95
 
 // modelledInMemory returns the rule for the algorithm that takes the least time in the model of the
-// ranks' memory, or nil if the model does not have the collective.
+// ranks' memory and folds as the case demands, or nil if there is none.
 func modelledInMemory(c *Case) (fastest *Rule) {
 	m, least := newMemory(c), math.Inf(1)
 	for i := range sharing {
@@ -110,7 +256,7 @@ func modelledInMemory(c *Case) (fastest *Rule) {
 		if p.rule.Collective != c.Collective || !p.rule.Multicast.has(c.Multicast) {
 			continue
 		}
-		if took := p.time(&m, c.Bytes); fastest == nil || took < sooner*least {
+		if took := p.time(&m, c.Bytes); (fastest == nil || took < sooner*least) && p.rule.serves(c) {
 			fastest, least = &p.rule, took
 		}
 	}

@@ -154,6 +154,7 @@ func (h *host) send(r int, now float64) (took float64) {
 	}
 	full := map[int]bool{}
 	var sent, left []transfer
+	shared := float64(len(h.cores[min(1, len(h.cores)-1)].ranks))
 	for _, x := range own.sends {
 		if x.to >= 0 && (full[x.to] || own.filled[x.to] > 0 && own.filled[x.to]+x.n > wire.RingBytes(len(h.ranks))) {
 			full[x.to] = true
@@ -164,14 +165,21 @@ func (h *host) send(r int, now float64) (took float64) {
 		if x.to >= 0 {
 			own.filled[x.to] += x.n
 		}
+		x.at = now + took
 		sent = append(sent, x)
 	}
 	own.sends = left
-	if shared := float64(len(h.cores[min(1, len(h.cores)-1)].ranks)); len(left) > 0 && shared > 1 {
+	switch {
+	case len(left) == 0:
+	case shared > 1:
 		own.paused = now + took + 5*shared*shared*float64(h.pace.Yield)/4 // others find it late that they have work
+	default:
+		own.paused = now + took + float64(2*h.pace.Line+h.pace.Yield)
 	}
 	for _, x := range sent {
-		x.at = now + took
+		if shared > 1 {
+			x.at = now + took
+		}
 		for to := range h.ranks {
 			if to == x.to || x.to < 0 && to != r {
 				h.ranks[to].inbox = append(h.ranks[to].inbox, x)
@@ -292,7 +300,7 @@ func (m memoryCell) worse(t require.TestingT) (ratio float64, words string) {
 // drawnPace draws costs from a tenth to ten times those of a typical machine, and cores.
 func drawnPace(t *rapid.T) *wire.Pace {
 	p := wire.TypicalPace()
-	for _, v := range []*uint32{&p.Ring, &p.Pull, &p.Call, &p.Yield} {
+	for _, v := range []*uint32{&p.Ring, &p.Pull, &p.Call, &p.Line, &p.Fold, &p.Yield} {
 		*v = max(1, uint32(float64(*v)*math.Pow(10, rapid.Float64Range(-1, 1).Draw(t, "factor"))))
 	}
 	p.Cores = rapid.SampledFrom([]uint32{2, 3, 4, 16, 64}).Draw(t, "cores")
@@ -352,7 +360,7 @@ func TestLoansFollowThePace(t *testing.T) {
 // TestBroadcastsOfMeasuredMachines compares the choice with broadcasts that were measured on two
 // machines with two cores, and on one core of one of them.
 func TestBroadcastsOfMeasuredMachines(t *testing.T) {
-	xeon, oneCore := wire.TypicalPace(), wire.Pace{Ring: 19, Pull: 66, Call: 1020, Yield: 495, Cores: 1}
+	xeon, oneCore := wire.TypicalPace(), wire.Pace{Ring: 19, Pull: 66, Call: 1020, Line: 25, Fold: 15, Yield: 495, Cores: 1}
 	for _, c := range []struct {
 		pace                   *wire.Pace
 		ranks, bytes           int

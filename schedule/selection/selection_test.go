@@ -49,7 +49,7 @@ func TestOf(t *testing.T) {
 		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 512 << 10, Multicast: true, Memory: true, Place: selection.OneHost}, "bcast/linear", 0},
 		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 512 << 10, Multicast: true, Memory: true, Pace: slowPulls, Place: selection.OneHost}, "bcast/mcast-acktree", 0},
 		{selection.Case{Collective: "bcast", Ranks: 5, Bytes: 512 << 10, Memory: true, Pace: slowPulls, Place: selection.OneHost}, "bcast/linear", 0},
-		{selection.Case{Collective: "bcast", Ranks: 2, Bytes: 512 << 10, Multicast: true, Memory: true, Pace: slowPulls, Place: selection.OneHost}, "bcast/linear", 0},
+		{selection.Case{Collective: "bcast", Ranks: 2, Bytes: 512 << 10, Multicast: true, Memory: true, Pace: slowPulls, Place: selection.OneHost}, "bcast/mcast-acktree", 0},
 		{selection.Case{Collective: "anycast", Ranks: 8}, "anycast/skip-ring", 0},
 		{selection.Case{Collective: "anycast", Ranks: 8, Multicast: true}, "anycast/skip-ring", 0},
 		{selection.Case{Collective: "anycast", Ranks: 8, Place: selection.OneEach}, "anycast/skip-ring", 0},
