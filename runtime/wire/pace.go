@@ -81,8 +81,8 @@ func (p *Pace) Lends(n, receivers, ranks int) bool {
 	if p.Cores == 1 {
 		last = bytes
 	}
-	if fills <= 1 && p.Turns(ranks) == 0 {
-		fills = 0 // nobody waits
+	if p.Turns(ranks) == 0 {
+		fills = max(0, fills-1) // the ring is empty at first
 	}
 	lent := waves * (float64(p.Call) + float64(p.Pull)*bytes/1000)
 	return lent < (float64(receivers)*bytes+waves*last)*float64(p.Ring)/2000+p.Full(ranks)*fills

@@ -75,15 +75,15 @@ func (m *memory) linear(bytes int) float64 {
 // multicast returns the time of a broadcast that the root writes once. If all receivers copy at a time,
 // they copy a datagram while the root writes the next one.
 func (m *memory) multicast(bytes int) float64 {
-	turns := m.cut("bcast/mcast-acktree", bytes) + 1
+	turns, levels := m.cut("bcast/mcast-acktree", bytes)+1, float64(bits.Len(uint(m.ranks-1)))
 	if m.pace.Cores > 2 { // on two cores, one turn brings all acknowledgements down the tree
-		turns += float64(bits.Len(uint(m.ranks-1)) - 1)
+		turns += levels - 1
 	}
 	first := bytes
 	if m.turns == 0 {
 		first = min(bytes, castBytes)
 	}
-	return m.ring(float64(first)) + m.waves*m.ring(float64(bytes)) + turns*m.turns + casting*float64(m.pace.Yield)
+	return m.ring(float64(first)) + m.waves*m.ring(float64(bytes)) + turns*m.turns + max(m.waves, levels)*float64(m.pace.Line) + casting*float64(m.pace.Yield)
 }
 
 // chained returns the time of a multicast for which the root awaits no acknowledgement. On one core
@@ -104,14 +104,16 @@ type step struct {
 	got      int // messages that a rank takes
 	bytes    float64
 	folds    bool // the takers fold
-	joined   bool // a message has several parts, and goes through a ring
+	joined   bool // messages of the operation have several parts, so all go through rings
 }
 
 const (
-	// handling is the time of a message beside its copies, in yields, and quickly that of an operation
-	// that a rank runs at once. Both are the time of code, as a yield mostly is. They follow allreduces
-	// of 8 bytes to 16 KiB among 2, 4 and 8 ranks on an EPYC with two cores.
-	handling = 0.5
+	// handling is the time of a message beside its copies, in yields: of one in a ring, of one in a window
+	// or lent, and of one in an operation that a rank runs at once. All are the time of code, as a yield
+	// mostly is. They follow allreduces of 8 bytes to 64 KiB among 2, 4 and 8 ranks on an EPYC with two
+	// cores.
+	handling = 1.0
+	found    = 0.5
 	quickly  = 0.25
 	// refilled is what a full ring costs a rank that also takes messages, in yields by ranks on its
 	// core. It follows allreduces of 512 KiB by circulant. A rank alone on its core has Pace.Full.
@@ -121,21 +123,20 @@ const (
 // step returns the time of a step of an operation on vectors of some bytes.
 func (m *memory) step(vector int, s step) float64 {
 	copied, line := m.ring(s.bytes), float64(m.pace.Line)
-	write, take, wait := line+copied, line+copied, m.turns
+	write, take, wait, handle := line+copied, copied, m.turns, found
 	switch room := float64(wire.RingBytes(m.ranks)); {
 	case s.bytes <= float64(wire.RoomBytes(m.ranks)) && !s.joined: // in a window
 	case !s.joined && (m.turns == 0 || float64(vector) > room) && m.pace.Lends(int(s.bytes), s.readers, m.ranks):
-		write, take = line, line+m.pull(s.bytes)
+		write, take = line, m.pull(s.bytes)
 		wait = math.Ceil(float64(s.got)/2) * m.turns
 	default:
-		write *= float64(s.readers)
+		write, handle = write*float64(s.readers), handling
 		full := m.pace.Full(m.ranks)
 		if m.turns > 0 {
 			full = refilled * m.share * float64(m.pace.Yield)
 		}
 		wait += max(0, s.bytes/room-1) * full
 	}
-	handle := handling
 	if vector <= wire.CopiedTo && !s.joined && s.bytes == float64(vector) {
 		handle = quickly
 	}
@@ -166,28 +167,28 @@ func (m *memory) star(bytes int) float64 {
 
 // beyond returns the time of an allreduce among the largest power of two up to the ranks, in which each
 // of those beyond tells another one what it has before, and hears the result after.
-func (m *memory) beyond(bytes int, within func(p2, rounds int) float64) float64 {
+func (m *memory) beyond(bytes int, joined bool, within func(p2, rounds int) float64) float64 {
 	rounds := bits.Len(uint(m.ranks)) - 1
 	p2 := 1 << rounds
 	time := within(p2, rounds)
 	if left := m.ranks - p2; left > 0 {
-		time += m.step(bytes, exchange(left, float64(bytes), true, false)) + m.step(bytes, exchange(left, float64(bytes), false, false))
+		time += m.step(bytes, exchange(left, float64(bytes), true, joined)) + m.step(bytes, exchange(left, float64(bytes), false, joined))
 	}
 	return time
 }
 
 // doubling returns the time of an allreduce by recursive doubling.
 func (m *memory) doubling(bytes int) float64 {
-	return m.beyond(bytes, func(p2, rounds int) float64 {
+	return m.beyond(bytes, false, func(p2, rounds int) float64 {
 		return float64(rounds) * m.step(bytes, exchange(p2, float64(bytes), true, false))
 	})
 }
 
 // halving returns the time of an allreduce by recursive halving, and back.
 func (m *memory) halving(bytes int) float64 {
-	return m.beyond(bytes, func(p2, rounds int) (time float64) {
+	joined := m.ranks > 2
+	return m.beyond(bytes, joined, func(p2, rounds int) (time float64) {
 		for part := float64(bytes) / 2; rounds > 0; rounds-- {
-			joined := rounds > 1 // the last part is one piece
 			time += m.step(bytes, exchange(p2, part, true, joined)) + m.step(bytes, exchange(p2, part, false, joined))
 			part /= 2
 		}
@@ -197,10 +198,11 @@ func (m *memory) halving(bytes int) float64 {
 
 // circulant returns the time of an allreduce along a circulant graph, and back.
 func (m *memory) circulant(bytes int) (time float64) {
+	joined := m.ranks > 3
 	for left := m.ranks; left > 1; left = (left + 1) / 2 {
 		sent := left / 2
 		part := float64(bytes) / float64(m.ranks) * float64(sent)
-		time += m.step(bytes, exchange(m.ranks, part, true, sent > 1)) + m.step(bytes, exchange(m.ranks, part, false, sent > 1))
+		time += m.step(bytes, exchange(m.ranks, part, true, joined)) + m.step(bytes, exchange(m.ranks, part, false, joined))
 	}
 	return time
 }
