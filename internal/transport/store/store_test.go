@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -28,32 +27,6 @@ func TestCopy(t *testing.T) {
 			require.True(t, bytes.Equal(want, into), "%d bytes at %d", n, at)
 			require.Equal(t, n, store.Copy(into[at:], src[:n]))
 			require.True(t, bytes.Equal(want, into), "%d bytes at %d", n, at)
-		}
-	}
-}
-
-// BenchmarkIntoRing times one core that fills a ring and another one that empties it, in turn.
-func BenchmarkIntoRing(b *testing.B) {
-	for _, n := range []int{1 << 10, 2 << 10, 16 << 10, 128 << 10} {
-		for name, by := range map[string]func(dst, src []byte) int{"store": store.Copy, "copy": func(dst, src []byte) int { return copy(dst, src) }} {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				src, ring, dst := make([]byte, n), make([]byte, n), make([]byte, n)
-				full, empty := make(chan bool, 1), make(chan bool, 1)
-				go func() {
-					for range full {
-						copy(dst, ring)
-						empty <- true
-					}
-					close(empty)
-				}()
-				b.SetBytes(int64(n))
-				for b.Loop() {
-					by(ring, src)
-					full <- true
-					<-empty
-				}
-				close(full)
-			})
 		}
 	}
 }
