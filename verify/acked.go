@@ -36,8 +36,8 @@ func proveAcked(sub *subject) (string, error) {
 	if never != (Place{}) && sub.may.All(root, done) {
 		return "", early(never)
 	}
-	return "", eachWindow(sub, m, 0, len(m.slots), maxRuns, func(a *must) error {
-		mark := a.needed(root, done).firstMissing(a.span.lo, a.span.hi)
+	return "", eachWindow(&sub.equations, m, len(m.slots), maxRuns, func(a *must) error {
+		mark := a.needed(a.Done(root)).firstMissing(a.span.lo, a.span.hi)
 		if mark >= a.span.hi {
 			return nil
 		}

@@ -12,7 +12,7 @@ var barrier = Check{
 }
 
 func proveBarrier(sub *subject) (string, error) {
-	return "", eachWindow(sub, enterMarks(sub), 0, sub.s.Ranks, maxRuns, func(a *must) error {
+	return "", eachWindow(&sub.equations, nil, sub.s.Ranks, maxRuns, func(a *must) error {
 		for rank := range sub.s.Programs {
 			if late := a.firstIgnored(rank); late >= 0 {
 				return sub.failWithout([]int{rank, late}, rank, sub.s.Programs[rank].Done, place(late, ir.Enter),
@@ -26,7 +26,7 @@ func proveBarrier(sub *subject) (string, error) {
 // firstIgnored returns a rank of the span, other than rank, that need not have entered when rank
 // leaves. It returns -1 if there is none.
 func (a *must) firstIgnored(rank int) int {
-	set := a.needed(rank, a.sub.s.Programs[rank].Done)
+	set := a.needed(a.Done(rank))
 	late := set.firstMissing(a.span.lo, a.span.hi)
 	if int(late) == rank { // it has entered if it leaves
 		late = set.firstMissing(late+1, a.span.hi)

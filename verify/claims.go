@@ -27,12 +27,14 @@ func prove(sub *subject, claims []claim, refute func(claim) error) error {
 		wanted[sub.layout.Slot(c.need.Rank, c.need.Slot)] = true
 	}
 	m := noMarks(sub).number(wanted)
-	return eachWindow(sub, m, 0, len(m.slots), maxRuns, func(a *must) error {
+	return eachWindow(&sub.equations, m, len(m.slots), maxRuns, func(a *must) error {
+		var given []int32
 		var set runs
 		var reached bool
 		for i, c := range claims {
 			if i == 0 || !c.sameGiven(claims[i-1]) {
-				set, reached = a.needed(c.rank, c.given), a.reached(c.rank, c.given)
+				given = sub.numbers(given[:0], c.rank, c.given)
+				set, reached = a.needed(given), a.reached(given)
 			}
 			mark := m.of[sub.layout.Slot(c.need.Rank, c.need.Slot)]
 			if inside := a.span.lo <= mark && mark < a.span.hi; inside && reached && set.has(mark) == c.not {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -27,7 +28,8 @@ const maxDownstream = 1 << 26
 type downstream struct {
 	quotient
 	acts   slab[deed]
-	coming [][]arrival // by rank: what ranks before it have put to it
+	coming [][]fixpoint.Arrival // by rank: what ranks before it have put to it
+	rounds int                  // that the ranks so far take
 }
 
 // proveDownstream returns the report of a schedule that flows downstream and for which all checks
@@ -36,11 +38,12 @@ func proveDownstream(h ir.Header, maker func() func(rank int) ir.Program, checks
 	if !mayFlowDownstream(&h, maker) {
 		return nil
 	}
-	q := &downstream{coming: make([][]arrival, h.Ranks)}
+	q := &downstream{coming: make([][]fixpoint.Arrival, h.Ranks)}
 	q.s = &ir.Schedule{Header: h, Programs: make([]ir.Program, h.Ranks)}
+	q.equations = equations{System: fixpoint.Unnamed(), entered: true, ranks: h.Ranks}
 	q.makeRoom(1 + h.Chunks)
 	k, program, cost := newPacker(&h), maker(), newPackedCost(h.Ranks)
-	ahead, rounds := runAhead{}, 0
+	ahead := runAhead{}
 	for at := range h.Ranks {
 		rank := (h.Root + at) % h.Ranks
 		p := program(rank)
@@ -52,13 +55,13 @@ func proveDownstream(h ir.Header, maker func() func(rank int) ir.Program, checks
 		if !q.computeRounds() || !q.wellformed() || !q.once() || !q.patient() || !q.passOn(at) {
 			return nil
 		}
-		if at == 0 && len(q.rules) > 0 {
-			ahead.flow = &[2]int{rank, int(q.rules[q.fired[0]].do[0].to)}
+		if at == 0 && q.Rules() > 0 {
+			ahead.flow = &[2]int{rank, int(q.deeds[q.may.Fired()[0]][0].to)}
 		}
 		cost.add(rank, &c)
-		rounds = max(rounds, q.last())
+		q.rounds = max(q.rounds, q.may.Rounds())
 	}
-	report := &Report{Header: h, Cost: cost.total(q.s, rounds)}
+	report := &Report{Header: h, Cost: cost.total(q.s, q.rounds)}
 	report.Results = leanResults(q.s, checks, map[string]string{reuse.Name: ahead.note()})
 	return report
 }
@@ -93,23 +96,29 @@ func (q *downstream) turnTo(rank int, p *packed) {
 		q.wants[1+k] = true
 	}
 	q.arrivals, q.coming[rank] = q.coming[rank], nil
-	slices.SortFunc(q.arrivals, func(a, b arrival) int { return cmp.Compare(a.round, b.round) })
-	q.ids, q.rules = q.ids[:0], q.rules[:0]
-	for i := range p.rules {
-		r := qrule{when: q.note(p.rules[i].when), do: q.acts.take(len(p.rules[i].do))}
-		for j, d := range p.rules[i].do {
-			r.do[j] = deed{to: d.to, reads: q.note(d.of)}
-		}
-		q.rules = append(q.rules, r)
-	}
-	end := int32(len(q.at))
+	slices.SortFunc(q.arrivals, func(a, b fixpoint.Arrival) int { return cmp.Compare(a.Round, b.Round) })
+	end := int32(len(q.initial))
 	none := run{end, end}
 	q.members = []member{{
 		rank: rank, slots: run{0, end}, chunks: run{1, end}, signals: none, values: none,
-		rules: run{0, int32(len(q.rules))}, done: q.note(p.done),
+		rules: run{0, int32(len(p.rules))},
 	}}
+	q.Reset()
+	q.ids, q.deeds = q.ids[:0], q.deeds[:0]
+	q.addMember(&q.members[0], q.list(q.note(p.done)))
+	for i := range p.rules {
+		q.AddRule(0)
+		for _, slot := range q.list(q.note(p.rules[i].when)) {
+			q.Wait(slot)
+		}
+		deeds := q.acts.take(len(p.rules[i].do))
+		for j, d := range p.rules[i].do {
+			deeds[j] = deed{to: d.to, reads: q.note(d.of)}
+		}
+		q.deeds = append(q.deeds, deeds)
+		q.EndRule()
+	}
 	q.link()
-	q.reset()
 }
 
 // note notes the slots of series as a list. Slot 0 is enter, and slot 1+k is chunk k.
@@ -130,13 +139,15 @@ func (q *downstream) note(all []series) run {
 // passOn hands what the member puts to the ranks behind it. It reports whether all puts go
 // downstream.
 func (q *downstream) passOn(at int) bool {
-	for _, rule := range q.fired {
-		for _, d := range q.rules[rule].do {
+	for _, rule := range q.may.Fired() {
+		round := q.may.Rules()[rule] + 1
+		q.rounds = max(q.rounds, int(round))
+		for _, d := range q.deeds[rule] {
 			if behind(&q.s.Header, int(d.to)) <= at {
 				return false
 			}
 			for _, id := range q.list(d.reads) {
-				q.coming[d.to] = append(q.coming[d.to], arrival{id, q.rounds[rule] + 1})
+				q.coming[d.to] = append(q.coming[d.to], fixpoint.Arrival{Slot: id, Round: round})
 			}
 		}
 	}

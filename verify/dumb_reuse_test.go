@@ -133,7 +133,7 @@ func compareReuse(t *testing.T, s *ir.Schedule, label string) (bound int, refute
 		return 0, false
 	}
 	chunks, signals, enters := dumbLead(s)
-	ahead, err := aheadOf(sub, maxRuns)
+	ahead, err := sub.runAhead()
 	label = fmt.Sprintf("%s: chunks %d, signals %d, ranks %d ahead; clever: %+v %v\n%s", label, chunks, signals, enters, ahead, err, text(t, s))
 	if signals >= s.Ranks {
 		requireCounterexample(t, err, label)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -232,7 +233,9 @@ func blockSeries(c ir.Chunks) (all []series) {
 // newIntervals returns the equations of the packed programs. It returns nil if a rank does not have
 // what others put to it.
 func newIntervals(h ir.Header, packs []packed) *intervals {
-	q := &intervals{quotient: quotient{s: &ir.Schedule{Header: h, Programs: make([]ir.Program, h.Ranks)}}, packs: packs}
+	q := &intervals{packs: packs}
+	q.s = &ir.Schedule{Header: h, Programs: make([]ir.Program, h.Ranks)}
+	q.equations = equations{System: fixpoint.Unnamed(), entered: true, ranks: h.Ranks}
 	if h.Rooted() && packs[h.Root].signals > 0 {
 		return nil // the check acked may depend on what they are for
 	}
@@ -257,17 +260,24 @@ func newIntervals(h ir.Header, packs []packed) *intervals {
 	q.makeRoom(int(slots))
 	q.length = filled(int(slots), 1)
 	for rank := range packs {
-		q.fill(&q.members[rank])
+		m := &q.members[rank]
+		q.fill(m)
+		q.addMember(m, q.list(q.note(m, packs[rank].done)))
 	}
+	q.deeds = make([][]deed, 0, rules)
 	for rank := range packs {
 		m := &q.members[rank]
-		m.done = q.note(m, packs[rank].done)
 		for _, x := range packs[rank].sole {
 			q.each(m, x.chunks, func(id, _, _ int32) { m.sole = append(m.sole, soleReader{id, m.rules.lo + x.rule}) })
 		}
 		for i := range packs[rank].rules {
 			r := &packs[rank].rules[i]
-			q.rules = append(q.rules, qrule{when: q.note(m, r.when), do: q.deeds(m, r.do)})
+			q.AddRule(rank)
+			for _, s := range r.when {
+				q.each(m, s, func(id, _, _ int32) { q.Wait(id) })
+			}
+			q.deeds = append(q.deeds, q.deedsOf(m, r.do))
+			q.EndRule()
 		}
 	}
 	q.link()
@@ -369,7 +379,8 @@ func (q *intervals) note(m *member, series []series) run {
 	return q.noted(from)
 }
 
-func (q *intervals) deeds(m *member, do []packedDeed) []deed {
+// deedsOf adds what a rule sets to the System.
+func (q *intervals) deedsOf(m *member, do []packedDeed) []deed {
 	deeds := make([]deed, len(do))
 	for i := range do {
 		d, p := &deeds[i], &do[i]
@@ -384,7 +395,9 @@ func (q *intervals) deeds(m *member, do []packedDeed) []deed {
 		if d.to != folds {
 			at = &q.members[d.to]
 		}
-		d.sets = q.note(at, []series{p.as})
+		d.sets.lo = int32(len(q.Sets()))
+		q.each(at, p.as, func(id, _, _ int32) { q.Add(fixpoint.Set{Slot: id, To: d.to}) })
+		d.sets.hi = int32(len(q.Sets()))
 	}
 	return deeds
 }
@@ -395,7 +408,7 @@ func (q *intervals) cost() Cost {
 	for rank := range q.packs {
 		c.add(rank, &q.packs[rank])
 	}
-	return c.total(q.s, q.last())
+	return c.total(q.s, q.may.Rounds())
 }
 
 // packedCost adds up the cost of packed programs.

@@ -5,7 +5,7 @@ import "github.com/schedgen/schedgen/ir"
 // typed is the check typed: see proveTyped. It also reports false if the parts of an interval are
 // not affine.
 func (q *intervals) typed() bool {
-	q.parts = make([]affine, len(q.at))
+	q.parts = make([]affine, q.Slots())
 	for id := range q.parts {
 		q.parts[id].first = unknownPart
 	}
@@ -131,11 +131,11 @@ func (q *intervals) partsOf(m *member, s series) (p affine, ok bool) {
 // ranks fold different terms for one chunk, or if the trees of an interval differ.
 func (q *intervals) values() *values {
 	v := &values{forest: newForest(q.s.Ranks), first: make(map[int]made)}
-	q.trees = make([]tree, len(q.at))
+	q.trees = make([]tree, q.Slots())
 	for id := range q.trees {
 		q.trees[id].node = noNode
 	}
-	for _, rule := range q.fired {
+	for _, rule := range q.may.Fired() {
 		m := q.memberOf(rule)
 		for i := range q.packs[m.rank].rules[rule-m.rules.lo].do {
 			d := &q.packs[m.rank].rules[rule-m.rules.lo].do[i]

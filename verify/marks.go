@@ -1,20 +1,12 @@
 package verify
 
-import "github.com/schedgen/schedgen/ir"
-
 // marks numbers the slots that a must-analysis tracks.
 type marks struct {
 	of    []int32 // by slot number: the mark, -1: none
 	slots []int32 // by mark: the slot number
 }
 
-func noMarks(sub *subject) *marks {
-	m := &marks{of: make([]int32, sub.layout.Slots())}
-	for i := range m.of {
-		m.of[i] = -1
-	}
-	return m
-}
+func noMarks(sub *subject) *marks { return &marks{of: filled(sub.Slots(), -1)} }
 
 // number marks the wanted slots in the order of their numbers, by rank. Then the marks that a rank
 // knows of its neighbours are a few runs.
@@ -28,20 +20,11 @@ func (m *marks) number(wanted []bool) *marks {
 	return m
 }
 
-// enterMarks marks enter of every rank. The mark of a rank is its number.
-func enterMarks(sub *subject) *marks {
-	wanted := make([]bool, sub.layout.Slots())
-	for r := range sub.s.Programs {
-		wanted[sub.layout.Slot(r, ir.Enter)] = true
-	}
-	return noMarks(sub).number(wanted)
-}
-
 // chunkMarks marks every chunk that a rank, other than but, wants and does not hold from the
 // beginning. It stops at the first such chunk that is never set because the schedule does not
 // mention it, and returns it as never. never is the zero Place if there is no such chunk.
 func chunkMarks(sub *subject, but int) (m *marks, never Place) {
-	wanted := make([]bool, sub.layout.Slots())
+	wanted := make([]bool, sub.Slots())
 	for r := range sub.s.Programs {
 		if r == but {
 			continue

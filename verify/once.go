@@ -110,7 +110,7 @@ func countRepairs(sub *subject) error {
 
 // countAnswers counts the copies that the given request brings.
 func (st *stamps) countAnswers(request int) error {
-	for _, id := range st.sub.waiters.Of(request) {
+	for _, id := range st.sub.Waiters(request) {
 		rank, i := st.sub.layout.RuleOf(int(id))
 		r := &st.sub.s.Programs[rank].Rules[i]
 		if r.IsRepair() {

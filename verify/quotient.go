@@ -3,6 +3,7 @@ package verify
 import (
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -18,27 +19,21 @@ import (
 // cases, and above all if there is a fault, it leaves the answer to the full checks, which can
 // explain it.
 type quotient struct {
+	equations
 	s       *ir.Schedule // the header; programs only of members, and only if they have few slots
-	members []member
-	period  int // the number of members if they stand for all ranks, otherwise 0
+	members []member     // ranks of the System
 
 	multicasts bool
+	arrivals   []fixpoint.Arrival // what ranks that are no members put to members, the earliest first
 
-	rules []qrule // of all members, one member after the other
-	ids   []int32 // the lists of rules: numbers of slots
+	deeds [][]deed // by rule: what it does
+	ids   []int32  // lists of slots
 
 	// By slot: the members' slots are numbered one member after the other.
-	initial  []bool    // it is set from the beginning
-	wants    []bool    // a chunk that the rank wants
-	at       []int32   // the round in which it is set, -1: never
-	received []int32   // how many puts and folds of fired rules set it
-	folder   []int32   // the last rule that folds it, -1: none
-	waiters  [][]int32 // the rules that wait for it
-
-	arrivals []arrival // what ranks that are no members put to members, the earliest first
-
-	rounds []int32 // by rule: the round in which it fires, -1: never
-	fired  []int32 // rules in the order in which they fire
+	initial  []bool  // it is set from the beginning
+	wants    []bool  // a chunk that the rank wants
+	received []int32 // how many puts and folds of fired rules set it
+	folder   []int32 // the last rule that folds it, -1: none
 }
 
 // member is a rank whose equations a quotient holds.
@@ -47,91 +42,29 @@ type member struct {
 	slots                   run // the first is enter
 	chunks, signals, values run // parts of slots
 	rules                   run
-	done                    run // part of ids
 	sole                    []soleReader
 }
-
-// arrival is a slot that a rank puts which is no member, and the round in which it comes.
-type arrival struct{ slot, round int32 }
 
 // soleReader is a result, and the only rule that reads the rank's contribution to it.
 type soleReader struct{ slot, rule int32 }
 
-// qrule is a rule of a member. Its lists are parts of quotient.ids and quotient.deeds.
-type qrule struct {
-	when run
-	do   []deed
-}
-
-// deed is a put or a fold of slots that are set together.
+// deed is a put, a multicast or a fold of slots that are set together.
 type deed struct {
-	to     int32 // the destination of a put, folds for a fold, casts for a multicast
+	to     int32 // the destination of a put, or as in fixpoint.Set
 	signal bool
 	input  bool // it reads the rank's contribution
 	reads  run  // the other slots that it reads; part of ids
-	sets   run  // part of ids; a multicast sets a slot for each other rank, ascending
+	sets   run  // part of what the System sets
 }
 
 // These numbers replace the destination where a deed is not a put. The proof accepts multicasts only
 // in schedules that rotate and fold nothing.
 const (
-	folds = -1
-	casts = -2
+	folds = fixpoint.Here
+	casts = fixpoint.All
 )
 
 func (q *quotient) list(r run) []int32 { return q.ids[r.lo:r.hi] }
-
-// noted notes the last slots of ids as a list that begins at from.
-func (q *quotient) noted(from int) run { return run{int32(from), int32(len(q.ids))} }
-
-// memberOf returns the member to which a rule belongs.
-func (q *quotient) memberOf(rule int32) *member {
-	lo, hi := 0, len(q.members)
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; q.members[mid].rules.lo <= rule {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return &q.members[lo]
-}
-
-// makeRoom makes the tables for n slots.
-func (q *quotient) makeRoom(n int) {
-	q.at, q.folder, q.received = filled(n, -1), filled(n, -1), make([]int32, n)
-	q.initial, q.wants = make([]bool, n), make([]bool, n)
-}
-
-// link fills in the tables that follow from the rules.
-func (q *quotient) link() {
-	counts := make([]int32, len(q.at)+1)
-	total := int32(0)
-	for i := range q.rules {
-		for _, id := range q.list(q.rules[i].when) {
-			counts[id]++
-			total++
-		}
-	}
-	q.waiters = make([][]int32, len(q.at))
-	all := make([]int32, total)
-	for id := range q.waiters {
-		q.waiters[id], all = all[:0:counts[id]], all[counts[id]:]
-	}
-	for i := range q.rules {
-		for _, id := range q.list(q.rules[i].when) {
-			q.waiters[id] = append(q.waiters[id], int32(i))
-		}
-		for _, d := range q.rules[i].do {
-			for _, id := range q.list(d.sets) {
-				if d.to == folds {
-					q.folder[id] = int32(i)
-				}
-			}
-		}
-	}
-	q.rounds = filled(len(q.rules), -1)
-}
 
 func filled(n int, v int32) []int32 {
 	a := make([]int32, n)
@@ -141,108 +74,89 @@ func filled(n int, v int32) []int32 {
 	return a
 }
 
-// computeRounds computes the rounds if nothing is lost, as package fixpoint does. It reports whether
-// every rule fires and every Done slot is set, also if every multicast is lost. That is what the
-// check deadlock, and in part the check retire, require.
-func (q *quotient) computeRounds() bool {
-	if q.multicasts {
-		if !q.run(true) {
-			return false
-		}
-		q.reset()
-	}
-	return q.run(false)
+// noted notes the last slots of ids as a list that begins at from.
+func (q *quotient) noted(from int) run { return run{int32(from), int32(len(q.ids))} }
+
+// memberOf returns the member to which a rule belongs.
+func (q *quotient) memberOf(rule int32) *member { return &q.members[q.RankOf(int(rule))] }
+
+// makeRoom makes the tables for n slots.
+func (q *quotient) makeRoom(n int) {
+	q.received, q.folder = make([]int32, n), filled(n, -1)
+	q.initial, q.wants = make([]bool, n), make([]bool, n)
 }
 
-// run computes the rounds with or without what multicasts bring. It reports whether every rule fires
-// and every Done slot is set.
-func (q *quotient) run(lost bool) bool {
-	missing := make([]int32, len(q.rules))
-	for i := range q.rules {
-		missing[i] = q.rules[i].when.hi - q.rules[i].when.lo
+// addMember adds a member, whose initial slots are known, to the System.
+func (q *quotient) addMember(m *member, done []int32) {
+	var given []int32
+	q.initial[m.slots.lo] = true
+	for id := m.slots.lo + 1; id < m.slots.hi; id++ {
+		if q.initial[id] {
+			given = append(given, id)
+		}
 	}
-	queue, local := make([]int32, 0, len(q.at)), []int32(nil)
-	for i := range q.members {
-		enter := q.members[i].slots.lo
-		q.at[enter], q.initial[enter] = 0, true
-		queue = append(queue, enter)
+	q.AddRank(m.slots.lo, given, done)
+}
+
+// link ends the System.
+func (q *quotient) link() {
+	for rule := range q.Rules() {
+		for _, s := range q.Does(rule) {
+			if s.To == folds {
+				q.folder[s.Slot] = int32(rule)
+			}
+		}
 	}
-	for id, initial := range q.initial {
-		if initial && q.at[id] < 0 {
-			q.at[id] = 0
-			queue = append(queue, int32(id))
+	q.Bring(q.arrivals)
+	q.Finish(len(q.initial))
+}
+
+// sets returns what a deed sets.
+func (q *quotient) sets(d *deed) []fixpoint.Set { return q.Sets()[d.sets.lo:d.sets.hi] }
+
+// at returns the round in which a slot is set, -1 if it never is.
+func (q *quotient) at(slot int32) int32 { return q.may.Slots()[slot] }
+
+// computeRounds computes the rounds if nothing is lost. It reports whether every rule fires and every
+// Done slot is set, also if every multicast is lost. That is what the check deadlock, and in part the
+// check retire, require.
+func (q *quotient) computeRounds() bool {
+	if q.multicasts && !q.complete(q.Run(fixpoint.Model{LoseMcast: true})) {
+		return false
+	}
+	if q.may = q.Run(fixpoint.Model{}); !q.complete(q.may) {
+		return false
+	}
+	clear(q.received)
+	for _, s := range q.Sets() {
+		if s.To != casts {
+			q.received[s.Slot]++
 		}
 	}
 	for _, a := range q.arrivals {
-		if q.received[a.slot]++; q.at[a.slot] < 0 {
-			q.at[a.slot] = a.round
-			queue = append(queue, a.slot)
-		}
+		q.received[a.Slot]++
 	}
-	wake := func(id int32) {
-		for _, rule := range q.waiters[id] {
-			if missing[rule]--; missing[rule] > 0 {
-				continue
-			}
-			q.rounds[rule] = q.at[id]
-			q.fired = append(q.fired, rule)
-			for _, d := range q.rules[rule].do {
-				if lost && d.to == casts {
-					continue
-				}
-				for _, to := range q.list(d.sets) {
-					if d.to != casts {
-						q.received[to]++
-					}
-					switch {
-					case q.at[to] >= 0:
-					case d.to == folds:
-						q.at[to] = q.at[id]
-						local = append(local, to)
-					default:
-						q.at[to] = q.at[id] + 1
-						queue = append(queue, to)
-					}
-				}
-			}
-		}
-	}
-	for ; len(queue) > 0; queue = queue[1:] {
-		wake(queue[0])
-		for i := 0; i < len(local); i++ {
-			wake(local[i])
-		}
-		local = local[:0]
-	}
-	for i := range q.members {
-		for _, id := range q.list(q.members[i].done) {
-			if q.at[id] < 0 {
-				return false
-			}
-		}
-	}
-	return len(q.fired) == len(q.rules)
+	return true
 }
 
-// reset forgets what run has computed.
-func (q *quotient) reset() {
-	for id := range q.at {
-		q.at[id], q.received[id] = -1, 0
+// complete reports whether every rule fires and every Done slot is set.
+func (q *quotient) complete(res *fixpoint.Result) bool {
+	for i := range q.members {
+		if slices.ContainsFunc(q.Done(i), func(id int32) bool { return res.Slots()[id] < 0 }) {
+			return false
+		}
 	}
-	for rule := range q.rounds {
-		q.rounds[rule] = -1
-	}
-	q.fired = q.fired[:0]
+	return len(res.Fired()) == q.Rules()
 }
 
 // wellformed reports whether the schedule meets these conditions: no rank puts to itself; no rank
 // puts or folds what it does not hold; every signal is put once and awaited; every partial result
 // is put or folded once and read; every chunk is put to a rank that wants or names it.
 func (q *quotient) wellformed() bool {
-	awaited, read := make([]bool, len(q.at)), make([]bool, len(q.at))
-	given := filled(len(q.at), -1) // by slot: the last rule that waits for it
+	awaited, read := make([]bool, len(q.initial)), make([]bool, len(q.initial))
+	given := filled(len(q.initial), -1) // by slot: the last rule that waits for it
 	for i := range q.members {
-		for _, id := range q.list(q.members[i].done) {
+		for _, id := range q.Done(i) {
 			awaited[id] = true
 		}
 		if !q.givenAll(&q.members[i], given, awaited, read) {
@@ -274,18 +188,18 @@ func (q *quotient) wellformed() bool {
 // what is there.
 func (q *quotient) givenAll(m *member, given []int32, awaited, read []bool) bool {
 	for rule := m.rules.lo; rule < m.rules.hi; rule++ {
-		r := &q.rules[rule]
-		for _, id := range q.list(r.when) {
+		for _, id := range q.When(int(rule)) {
 			awaited[id], given[id] = true, rule
 		}
 		entered := given[m.slots.lo] == rule
-		for _, d := range r.do {
+		for i := range q.deeds[rule] {
+			d := &q.deeds[rule][i]
 			if int(d.to) == m.rank || d.input && !entered {
 				return false
 			}
 			if d.to == folds {
-				for _, id := range q.list(d.sets) {
-					if awaited[id] = true; given[id] == rule {
+				for _, s := range q.sets(d) {
+					if awaited[s.Slot] = true; given[s.Slot] == rule {
 						return false
 					}
 				}
@@ -313,7 +227,7 @@ func (q *quotient) once() bool {
 			switch n := q.received[id]; {
 			case n > 1 || n == 1 && q.initial[id]:
 				return false
-			case q.wants[id] && !q.initial[id] && (n != 1 || q.at[id] < 0):
+			case q.wants[id] && !q.initial[id] && (n != 1 || q.at(id) < 0):
 				return false
 			}
 		}
@@ -325,14 +239,14 @@ func (q *quotient) once() bool {
 func (q *quotient) patient() bool {
 	for i := range q.members {
 		m := &q.members[i]
-		done := q.returned(m)
+		done := q.returned(i)
 		for id := m.chunks.lo; id < m.chunks.hi; id++ {
 			if q.wants[id] && !q.initial[id] && !done[id-m.slots.lo] {
 				return false
 			}
 		}
 		for rule := m.rules.lo; rule < m.rules.hi; rule++ {
-			for _, id := range q.list(q.rules[rule].when) {
+			for _, id := range q.When(int(rule)) {
 				if !q.initial[id] && !done[id-m.slots.lo] {
 					return false
 				}
@@ -344,7 +258,8 @@ func (q *quotient) patient() bool {
 
 // returned returns which slots of a member are set when the rank returns, as far as its own program
 // and the terms show: see [stamps.returned]. The folds must be proved already.
-func (q *quotient) returned(m *member) []bool {
+func (q *quotient) returned(i int) []bool {
+	m := &q.members[i]
 	first := m.slots.lo
 	done := make([]bool, m.slots.hi-first)
 	var todo []int32
@@ -355,13 +270,13 @@ func (q *quotient) returned(m *member) []bool {
 		}
 	}
 	add(first)
-	for _, id := range q.list(m.done) {
+	for _, id := range q.Done(i) {
 		add(id)
 	}
 	causes := func() {
 		for ; len(todo) > 0; todo = todo[1:] {
 			if id := todo[0]; q.folder[id] >= 0 && q.received[id] == 1 {
-				for _, w := range q.list(q.rules[q.folder[id]].when) {
+				for _, w := range q.When(int(q.folder[id])) {
 					add(w)
 				}
 			}
@@ -370,7 +285,7 @@ func (q *quotient) returned(m *member) []bool {
 	causes()
 	for _, x := range m.sole {
 		if done[x.slot-first] {
-			for _, w := range q.list(q.rules[x.rule].when) {
+			for _, w := range q.When(int(x.rule)) {
 				add(w)
 			}
 		}
@@ -378,8 +293,7 @@ func (q *quotient) returned(m *member) []bool {
 	causes()
 	missing := make([]int32, m.rules.hi-m.rules.lo)
 	for i := range missing {
-		when := q.rules[int(m.rules.lo)+i].when
-		missing[i] = when.hi - when.lo
+		missing[i] = int32(len(q.When(int(m.rules.lo) + i)))
 	}
 	for i, is := range done {
 		if id := first + int32(i); is || q.initial[id] {
@@ -387,15 +301,13 @@ func (q *quotient) returned(m *member) []bool {
 		}
 	}
 	for ; len(todo) > 0; todo = todo[1:] {
-		for _, rule := range q.waiters[todo[0]] {
+		for _, rule := range q.Waiters(int(todo[0])) {
 			if missing[rule-m.rules.lo]--; missing[rule-m.rules.lo] > 0 {
 				continue
 			}
-			for _, d := range q.rules[rule].do {
-				for _, made := range q.list(d.sets) {
-					if d.to == folds && !q.initial[made] {
-						add(made)
-					}
+			for _, s := range q.Does(int(rule)) {
+				if s.To == folds && !q.initial[s.Slot] {
+					add(s.Slot)
 				}
 			}
 		}
@@ -403,131 +315,12 @@ func (q *quotient) returned(m *member) []bool {
 	return done
 }
 
-// must returns which ranks must have entered when each rule fires, by rule, and when each member
-// returns. seeds are the ranks that must have entered when each member enters (see must).
-func (q *quotient) must(seeds []runs) (rules, done []runs) {
-	slots, reached := make([]runs, len(q.at)), make([]bool, len(q.at))
-	rules = make([]runs, len(q.rules))
-	visited := make([]bool, len(q.rules))
-	for i := range q.members {
-		m := &q.members[i]
-		for id := m.slots.lo; id < m.slots.hi; id++ {
-			if q.initial[id] {
-				slots[id], reached[id] = seeds[i], true
-			}
-		}
-	}
-	of := func(seed runs, when run) runs {
-		acc := seed
-		for _, w := range q.list(when) {
-			if set := slots[w]; !acc.includes(set) {
-				acc = union(nil, acc, set)
-			}
-		}
-		return acc
-	}
-	again := slices.Clone(q.fired)
-	slices.Reverse(again)
-	for len(again) > 0 {
-		rule := again[len(again)-1]
-		again = again[:len(again)-1]
-		m := q.memberOf(rule)
-		set := of(slots[m.slots.lo], q.rules[rule].when)
-		if visited[rule] && slices.Equal(rules[rule], set) {
-			continue
-		}
-		rules[rule], visited[rule] = set, true
-		for _, d := range q.rules[rule].do {
-			came := set
-			if d.to >= 0 {
-				came = q.seenFrom(set, d.to)
-			}
-			for i, to := range q.list(d.sets) {
-				if d.to == casts {
-					rank := int32(i)
-					if i >= m.rank {
-						rank++
-					}
-					came = q.seenFrom(set, rank)
-				}
-				switch {
-				case q.initial[to]:
-					continue
-				case !reached[to]:
-					slots[to], reached[to] = came, true
-					continue
-				case came.includes(slots[to]):
-					continue
-				}
-				slots[to] = intersection(nil, slots[to], came)
-				for _, w := range q.waiters[to] {
-					if visited[w] {
-						again = append(again, w)
-					}
-				}
-			}
-		}
-	}
-	for i := range q.members {
-		done = append(done, of(seeds[i], q.members[i].done))
-	}
-	return rules, done
-}
-
-// seenFrom returns what ranks are, seen from a rank, for the member that stands for it.
-func (q *quotient) seenFrom(set runs, rank int32) runs {
-	if q.period == 0 || int(rank) < q.period {
-		return set
-	}
-	n := int32(q.s.Ranks)
-	return set.shifted(n-(rank-rank%int32(q.period)), n)
-}
-
-// ahead does the same as [runAhead.bound] does for all ranks. ok is false if a flag could be set
-// too soon.
+// ahead does the check reuse. ok is false if a flag could be set too soon, or if the sets take too
+// much memory.
 func (q *quotient) ahead() (ahead runAhead, ok bool) {
-	var ranks []int
-	for i := range q.members {
-		ranks = append(ranks, q.members[i].rank)
-	}
-	all, flag := run{0, int32(q.s.Ranks)}, false
-	ahead.goBack(ranks, all, func(seeds []runs) (before []runs, n int, ok bool) {
-		rules, before := q.must(seeds)
-		flag, ahead.flow = false, nil
-		for _, rule := range q.fired {
-			for _, d := range q.rules[rule].do {
-				to := d.to
-				if to == casts { // the member itself has entered
-					to = rules[rule].firstMissing(0, all.hi)
-				}
-				if to == folds || to == all.hi || rules[rule].has(to) {
-					continue
-				}
-				if n++; d.signal {
-					flag = true
-				} else if ahead.flow == nil {
-					ahead.flow = &[2]int{q.memberOf(rule).rank, int(to)}
-				}
-			}
-		}
-		return before, n, true
-	})
-	return ahead, !flag
-}
-
-// last returns the number of rounds: see fixpoint.Result.Rounds.
-func (q *quotient) last() int {
-	last := int32(0)
-	for i := range q.members {
-		for _, id := range q.list(q.members[i].done) {
-			last = max(last, q.at[id])
-		}
-	}
-	for i := range q.rules {
-		last = max(last, q.rounds[i])
-		if slices.ContainsFunc(q.rules[i].do, func(d deed) bool { return d.to != folds }) {
-			last = max(last, q.rounds[i]+1)
-		}
-	}
-	return int(last)
+	ahead, err := aheadOf(&q.equations, func(to, slot int32) bool {
+		m := &q.members[to-q.standsBy(to)]
+		return m.signals.lo <= slot && slot < m.signals.hi
+	}, maxRuns)
+	return ahead, err == nil && ahead.flag == nil
 }

@@ -31,7 +31,7 @@ var recovery = Check{
 var lostWorld = fixpoint.Model{LoseMcast: true}
 
 func proveRecovery(sub *subject) (string, error) {
-	lost := sub.world(lostWorld)
+	lost := sub.Run(lostWorld)
 	if err := allMentioned(sub); err != nil {
 		return "", err
 	}

@@ -24,7 +24,7 @@ func proveRetire(sub *subject) (string, error) {
 		p := &sub.s.Programs[rank]
 		seen.returned(rank)
 		for i := range p.Rules {
-			if r := &p.Rules[i]; !r.IsRepair() && !sub.awaitsRequest(rank, r) {
+			if r := &p.Rules[i]; !r.IsRepair() && !sub.awaitsRequest(sub.layout.Rule(rank, i)) {
 				for _, w := range r.When {
 					open = seen.claim(open, rank, w, w)
 				}

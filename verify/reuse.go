@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
 )
 
@@ -52,6 +53,14 @@ type runAhead struct {
 	// apart is a rank that may enter any number of operations ahead of another, and that other
 	// rank.
 	apart *[2]int
+	// flag is a write of a signal that may be any number of operations ahead.
+	flag *free
+}
+
+// free is a write of a slot by a rank to which nothing says that the rank of the slot has entered.
+type free struct {
+	from int
+	slot int32
 }
 
 func proveReuse(sub *subject) (string, error) {
@@ -66,9 +75,20 @@ func proveReuse(sub *subject) (string, error) {
 func (sub *subject) runAhead() (runAhead, error) {
 	if !sub.aheadOf.known {
 		sub.aheadOf.known = true
-		sub.ahead, sub.aheadOf.err = aheadOf(sub, maxRuns)
+		sub.ahead, sub.aheadOf.err = aheadOf(&sub.equations, sub.isSignal, maxRuns)
+		if f := sub.ahead.flag; sub.aheadOf.err == nil && f != nil {
+			p := sub.layout.PlaceOf(int(f.slot))
+			sub.aheadOf.err = fail([]int{p.Rank, f.from}, []Place{p}, []Step{{p, f.from}},
+				"%v may be set again before it is consumed: rank %d sets it and may be any number of operations ahead, as nothing it waits for means that rank %d has entered",
+				p, f.from, p.Rank)
+		}
 	}
 	return sub.ahead, sub.aheadOf.err
+}
+
+// isSignal reports whether a slot of rank is a signal.
+func (sub *subject) isSignal(rank, slot int32) bool {
+	return sub.layout.SlotOf(int(rank), int(slot)).Kind() == ir.KindSignal
 }
 
 // note describes the result in words.
@@ -85,73 +105,47 @@ func (ra *runAhead) note() string {
 func operations(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "operation", "operations")) }
 
 // aheadOf examines everything that plain rules set. Parts of repairs do not matter once all ranks
-// have returned.
-func aheadOf(sub *subject, limit int) (runAhead, error) {
+// have returned. signal reports whether a slot of a rank is a signal.
+func aheadOf(q *equations, signal func(to, slot int32) bool, limit int) (runAhead, error) {
 	ahead := runAhead{}
-	m := enterMarks(sub)
-	err := halving(run{0, int32(sub.s.Ranks)}, func(span run) (bool, error) {
-		return ahead.bound(sub, m, span, limit)
+	err := halving(run{0, int32(q.ranks)}, func(span run) (bool, error) {
+		a := newMust(q, nil, span, limit)
+		if a = ahead.goBack(a); a == nil {
+			return false, nil
+		}
+		ahead.judge(a, signal)
+		return true, nil
 	})
 	return ahead, err
 }
 
-// bound finds how far ranks may run ahead of the ranks in the span.
-func (ra *runAhead) bound(sub *subject, m *marks, span run, limit int) (fits bool, err error) {
-	var a *must
-	ranks := make([]int, sub.s.Ranks)
-	for rank := range ranks {
-		ranks[rank] = rank
-	}
-	fits = ra.goBack(ranks, span, func(seeds []runs) (before []runs, free int, ok bool) {
-		a = newMust(sub, m, span, limit)
-		if a.seeds = seeds; !a.solve() {
-			return nil, 0, false
-		}
-		return a.enteredBefore(), a.countFree(), true
-	})
-	if !fits {
-		return false, nil
-	}
-	return true, ra.judge(a)
-}
-
 // goBack goes back one operation after the other until that changes nothing, and finds how far ranks
-// may run ahead of the ranks in the span. Given seeds, which are by index in ranks the ranks of the
-// span that must have entered when the rank enters, solve finds those that must have entered one
-// operation earlier, and how many puts go to ranks that need not have entered. ok is false if solve
-// fails.
-func (ra *runAhead) goBack(ranks []int, span run, solve func(seeds []runs) (before []runs, free int, ok bool)) (ok bool) {
-	seeds := make([]runs, len(ranks))
-	for i, rank := range ranks {
-		if r := int32(rank); span.lo <= r && r < span.hi {
-			seeds[i] = runs{{r, r + 1}}
-		}
-	}
+// may run ahead of the ranks in the span. It returns the last analysis, or nil if the sets take too much
+// memory.
+func (ra *runAhead) goBack(a *must) *must {
 	free, apart := math.MaxInt, math.MaxInt
 	for back := 0; ; back++ {
-		before, puts, ok := solve(seeds)
-		if !ok {
-			return false
+		if !a.solve() {
+			return nil
 		}
-		ra.writes = fewer(&free, puts, back, ra.writes)
-		behind := 0
-		next := make([]runs, len(seeds))
-		for i, seed := range seeds {
-			behind += seed.missing(span)
-			if next[i] = before[i]; !next[i].includes(seed) {
-				next[i] = union(nil, next[i], seed)
-			}
+		ra.writes = fewer(&free, a.countFree(), back, ra.writes)
+		behind, changed, before := 0, false, a.enteredBefore()
+		for rank, seed := range a.seeds {
+			behind += seed.missing(a.span)
+			changed = changed || !slices.Equal(seed, before[rank])
 		}
 		ra.enters = fewer(&apart, behind, back, ra.enters)
-		if free == 0 && apart == 0 || back == maxAhead || back > 0 && slices.EqualFunc(seeds, next, slices.Equal) {
-			for i := 0; i < len(seeds) && ra.apart == nil; i++ {
-				if behind := seeds[i].firstMissing(span.lo, span.hi); behind < span.hi {
-					ra.apart = &[2]int{ranks[i], int(behind)}
+		if free == 0 && apart == 0 || back == maxAhead || back > 0 && !changed {
+			for rank, seed := range a.seeds {
+				if behind := seed.firstMissing(a.span.lo, a.span.hi); ra.apart == nil && behind < a.span.hi {
+					ra.apart = &[2]int{rank, int(behind)}
 				}
 			}
-			return true
+			return a
 		}
-		seeds = next
+		next := newMust(a.equations, nil, a.span, a.limit)
+		next.seeds = before
+		a = next
 	}
 }
 
@@ -167,17 +161,16 @@ func fewer(left *int, n, back, bound int) int {
 // countFree counts the transfers to ranks that need not have entered.
 func (a *must) countFree() int {
 	n := 0
-	a.eachFree(func(int, ir.Action, int) { n++ })
+	a.eachFree(func(int, int32, int32) { n++ })
 	return n
 }
 
 // enteredBefore returns, by rank, which ranks of the span must have entered one operation earlier
 // than a says, once the rank has entered.
 func (a *must) enteredBefore() []runs {
-	before := make([]runs, a.sub.s.Ranks)
-	for rank := range before {
-		set := a.needed(rank, a.sub.s.Programs[rank].Done)
-		self := a.sets[a.slots[a.sub.layout.Slot(rank, ir.Enter)]]
+	before := make([]runs, a.Ranks())
+	for rank, self := range a.seeds {
+		set := a.needed(a.Done(rank))
 		if !set.includes(self) {
 			set = union(nil, set, self)
 		}
@@ -188,57 +181,53 @@ func (a *must) enteredBefore() []runs {
 
 // eachFree calls f for every transfer of a plain rule to a rank of the span that need not have
 // entered. For a multicast it passes the first such rank.
-func (a *must) eachFree(f func(from int, act ir.Action, to int)) {
-	for _, id := range a.sub.may.Fired() {
-		from, i := a.sub.layout.RuleOf(int(id))
-		r := &a.sub.s.Programs[from].Rules[i]
-		if r.IsRepair() || a.sub.awaitsRequest(from, r) {
+func (a *must) eachFree(f func(from int, to, slot int32)) {
+	for _, rule := range a.may.Fired() {
+		from, does := a.RankOf(int(rule)), a.Does(int(rule))
+		if a.IsRepair(int(rule)) || a.awaitsRequest(int(rule)) {
 			continue
 		}
-		for _, act := range r.Do {
-			if to := a.firstFree(from, act, a.sets[a.rules[id]]); to >= 0 {
-				f(from, act, to)
+		entered := a.sets[a.rules[rule]]
+		for _, s := range does {
+			lo, hi := a.span.lo, a.span.hi
+			switch s.To {
+			case fixpoint.Here: // it reaches no other rank
+				continue
+			case fixpoint.All:
+			default:
+				lo, hi = max(lo, s.To), min(hi, s.To+1)
+			}
+			if lo >= hi {
+				continue
+			}
+			to := entered.firstMissing(lo, hi)
+			if int(to) == from {
+				to = entered.firstMissing(to+1, hi)
+			}
+			switch {
+			case to >= hi:
+			case s.To == fixpoint.All:
+				f(from, to, a.Cast(s.Slot)[to])
+			default:
+				f(from, to, s.Slot)
 			}
 		}
 	}
 }
 
-// firstFree returns the first rank of the span that the action reaches and that is not in entered,
-// or -1 if there is none.
-func (a *must) firstFree(from int, act ir.Action, entered runs) int {
-	lo, hi := a.span.lo, a.span.hi
-	switch act.Op {
-	case ir.Put:
-		lo, hi = max(lo, act.To), min(hi, act.To+1)
-	case ir.Fold: // it reaches no other rank
-		return -1
-	}
-	if lo >= hi {
-		return -1
-	}
-	to := entered.firstMissing(lo, hi)
-	if int(to) == from {
-		to = entered.firstMissing(to+1, hi)
-	}
-	if to >= hi {
-		return -1
-	}
-	return int(to)
-}
-
 // judge examines the transfers that remain free however far one goes back: a signal is a fault, and
 // a chunk needs flow control. Ranks that nothing keeps together are no fault if neither writes to
 // the other.
-func (ra *runAhead) judge(a *must) (err error) {
-	a.eachFree(func(from int, act ir.Action, to int) {
-		switch p := place(to, act.Sets()); {
-		case act.Slot.Kind() != ir.KindSignal && ra.flow == nil:
-			ra.flow = &[2]int{from, to}
-		case act.Slot.Kind() == ir.KindSignal && err == nil:
-			err = fail([]int{to, from}, []Place{p}, []Step{{p, from}},
-				"%v may be set again before it is consumed: rank %d sets it and may be any number of operations ahead, as nothing it waits for means that rank %d has entered",
-				p, from, to)
+func (ra *runAhead) judge(a *must, signal func(to, slot int32) bool) {
+	a.eachFree(func(from int, to, slot int32) {
+		if ra.flow != nil && ra.flag != nil {
+			return
+		}
+		switch is := signal(to, slot); {
+		case is && ra.flag == nil:
+			ra.flag = &free{from, slot}
+		case !is && ra.flow == nil:
+			ra.flow = &[2]int{from, int(to)}
 		}
 	})
-	return err
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"slices"
 
+	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/internal/ir/numbering"
 	"github.com/schedgen/schedgen/ir"
 )
@@ -244,7 +245,8 @@ type rotation struct {
 }
 
 func rotationOf(s *ir.Schedule, period, per int, rotated func(ranks, by, group int) int) *rotation {
-	q := &rotation{quotient: quotient{s: s, period: period}, per: per, rotated: rotated}
+	q := &rotation{per: per, rotated: rotated}
+	q.s, q.equations = s, equations{System: fixpoint.Unnamed(), entered: true, ranks: s.Ranks, period: period}
 	named := make([][]ir.Slot, period) // by member
 	name := func(m int, slot ir.Slot) { named[m] = append(named[m], slot) }
 	deeds, rules := 0, 0
@@ -294,19 +296,22 @@ func rotationOf(s *ir.Schedule, period, per int, rotated func(ranks, by, group i
 		q.members = append(q.members, m)
 	}
 	q.makeRoom(total)
-	room := make([]deed, 0, deeds)
-	q.rules = make([]qrule, 0, rules)
 	for i := range q.members {
-		m, p := &q.members[i], &s.Programs[i]
+		m := &q.members[i]
 		held, wanted := s.Held(i), s.Wanted(i)
 		for id := m.chunks.lo; id < m.chunks.hi; id++ {
 			k := q.numbers[i].At(int(id - m.slots.lo)).Index()
 			q.initial[id], q.wants[id] = held.Has(k), wanted.Has(k)
 		}
-		m.done = q.note(i, p.Done)
-		m.rules.lo = int32(len(q.rules))
+		q.addMember(m, q.list(q.note(i, s.Programs[i].Done)))
+	}
+	room := make([]deed, 0, deeds)
+	q.deeds = make([][]deed, 0, rules)
+	for i := range q.members {
+		m, p := &q.members[i], &s.Programs[i]
+		m.rules.lo = int32(len(q.deeds))
 		room = q.addRules(i, room)
-		m.rules.hi = int32(len(q.rules))
+		m.rules.hi = int32(len(q.deeds))
 		if s.Folds() {
 			for x, rule := range soleReaders(p) {
 				if id := q.id(i, ir.Chunk(x.Index())); id >= 0 {
@@ -343,7 +348,10 @@ func (q *rotation) addRules(m int, deeds []deed) []deed {
 	p := &q.s.Programs[m]
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		made := qrule{when: q.note(m, r.When)}
+		q.AddRule(m)
+		for _, slot := range r.When {
+			q.Wait(q.id(m, slot))
+		}
 		first := len(deeds)
 		for left := r.Do; len(left) > 0; {
 			message := ir.MessageOf(left)
@@ -356,8 +364,8 @@ func (q *rotation) addRules(m int, deeds []deed) []deed {
 				deeds = append(deeds, q.deed(m, message[j:j+1]))
 			}
 		}
-		made.do = deeds[first:]
-		q.rules = append(q.rules, made)
+		q.deeds = append(q.deeds, deeds[first:])
+		q.EndRule()
 	}
 	return deeds
 }
@@ -381,13 +389,21 @@ func (q *rotation) deed(m int, of []ir.Action) deed {
 		}
 	}
 	d.reads = q.noted(from)
-	from = len(q.ids)
+	set := fixpoint.Set{To: d.to}
 	if d.to == casts {
-		q.eachOther(m, of[0].Slot, func(to int, slot ir.Slot) { q.ids = append(q.ids, q.id(to, slot)) })
+		slots := make([]int32, 0, q.s.Ranks)
+		q.eachOther(m, of[0].Slot, func(to int, slot ir.Slot) {
+			if len(slots) == m {
+				slots = append(slots, -1)
+			}
+			slots = append(slots, q.id(to, slot))
+		})
+		set.Slot = q.AddCast(of[0].Slot.Index(), slots)
 	} else {
-		q.ids = append(q.ids, q.id(q.here(m, of[0])))
+		set.Slot = q.id(q.here(m, of[0]))
 	}
-	d.sets = q.noted(from)
+	d.sets.lo = q.Add(set)
+	d.sets.hi = d.sets.lo + 1
 	return d
 }
 
@@ -422,7 +438,7 @@ func (q *rotation) back(k int, by int32) int {
 
 // cost returns the cost of all ranks, see costOf.
 func (q *rotation) cost() Cost {
-	c := Cost{Rounds: q.last()}
+	c := Cost{Rounds: q.may.Rounds()}
 	from := make([]map[int]bool, q.period) // by member: the ranks that put to it
 	for i := range from {
 		from[i] = make(map[int]bool)

@@ -58,12 +58,10 @@ const maxWay = 1 << 20
 // nil if they are too many.
 func (q *rotation) wayTo(slot int32) map[turned]bool {
 	type maker struct{ rule, to int32 }
-	makers := make([]maker, len(q.at))
-	for i := range q.rules {
-		for _, d := range q.rules[i].do {
-			for _, id := range q.list(d.sets) {
-				makers[id] = maker{int32(i), max(0, d.to)}
-			}
+	makers := make([]maker, q.Slots())
+	for rule := range q.Rules() {
+		for _, s := range q.Does(rule) {
+			makers[s.Slot] = maker{int32(rule), max(0, s.To)}
 		}
 	}
 	way := map[turned]bool{{slot, 0}: true}
@@ -75,7 +73,7 @@ func (q *rotation) wayTo(slot int32) map[turned]bool {
 		}
 		m := makers[t.slot]
 		by := (t.by - m.to + int32(q.s.Ranks)) % int32(q.s.Ranks)
-		for _, w := range q.list(q.rules[m.rule].when) {
+		for _, w := range q.When(int(m.rule)) {
 			if next := (turned{w, by}); !way[next] {
 				if len(way) == maxWay {
 					return nil
@@ -102,14 +100,14 @@ func (q *rotation) values() *values {
 	v := &values{forest: newForest(ranks), slots: make([]term, q.numbers[0].Len()), first: make(map[int]made)}
 	// by place in the group: what is made of the chunk of group 0, and by which rank
 	group0 := make([]made, q.per)
-	for _, rule := range q.fired {
+	for _, rule := range q.may.Fired() {
 		var acc term
-		do, deeds := q.s.Programs[0].Rules[rule].Do, q.rules[rule].do
+		do, sets := q.s.Programs[0].Rules[rule].Do, q.Does(int(rule))
 		for i, a := range do {
 			last := a.Op == ir.Put || i+1 == len(do) || !do[i+1].Joins
 			to := int32(-1)
 			if last {
-				to, deeds = q.ids[deeds[0].sets.lo], deeds[1:]
+				to, sets = sets[0].Slot, sets[1:]
 			}
 			if a.Slot.Kind() == ir.KindSignal {
 				continue

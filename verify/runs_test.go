@@ -52,11 +52,11 @@ func TestWindowsSeeEveryMark(t *testing.T) {
 	require.NoError(t, err)
 	sub, err := newSubject(spec.Schedule())
 	require.NoError(t, err)
-	whole := newMust(sub, enterMarks(sub), run{0, 40}, maxRuns)
+	whole := newMust(&sub.equations, nil, run{0, 40}, maxRuns)
 	require.True(t, whole.solve())
 	limit := whole.total - 1
 	spans, next := 0, int32(0)
-	require.NoError(t, eachWindow(sub, enterMarks(sub), 0, 40, limit, func(a *must) error {
+	require.NoError(t, eachWindow(&sub.equations, nil, 40, limit, func(a *must) error {
 		require.Equal(t, next, a.span.lo)
 		spans, next = spans+1, a.span.hi
 		for rank := range sub.s.Programs {
@@ -66,7 +66,7 @@ func TestWindowsSeeEveryMark(t *testing.T) {
 	}))
 	require.Equal(t, int32(40), next)
 	require.Greater(t, spans, 1)
-	err = eachWindow(sub, enterMarks(sub), 0, 40, 1, func(*must) error { return nil })
+	err = eachWindow(&sub.equations, nil, 40, 1, func(*must) error { return nil })
 	require.ErrorIs(t, err, errIrregular)
 	require.False(t, errors.As(err, new(*Failure)))
 }
@@ -83,7 +83,7 @@ func TestRunAheadInWindows(t *testing.T) {
 		sub, err := newSubject(spec.Schedule())
 		require.NoError(t, err)
 		for _, limit := range []int{maxRuns, 500, 300} {
-			got, err := aheadOf(sub, limit)
+			got, err := aheadOf(&sub.equations, sub.isSignal, limit)
 			require.NoError(t, err, "%s, limit %d", name, limit)
 			require.Equal(t, want, got, "%s, limit %d", name, limit)
 		}

@@ -1,21 +1,23 @@
 package verify
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/internal/ir/fixpoint"
 	"github.com/schedgen/schedgen/ir"
 )
 
 // subject is a schedule whose ranks and slots are in range, with results that several checks share.
 type subject struct {
-	s       *ir.Schedule
-	layout  *fixpoint.Layout
-	waiters *fixpoint.Waiters
+	s      *ir.Schedule
+	layout *fixpoint.Layout
 
-	// The slots that end up set in three worlds. The worlds are the same if there are no multicasts
-	// and no repairs.
+	// The slots that end up set in three worlds. The third is the one of the equations, in which nothing
+	// is lost and every possible repair is made. The worlds are the same if there are no multicasts and no
+	// repairs.
 	calm  *fixpoint.Result // nothing is lost, no repair is made
 	worst *fixpoint.Result // every multicast is lost, repairs are made as needed
-	may   *fixpoint.Result // nothing is lost, and every possible repair is made
+	equations
 
 	repairs    bool     // there are repair rules
 	mcasts     bool     // there are multicasts
@@ -28,7 +30,6 @@ type subject struct {
 	shown      finding  // see termsShow
 	ahead      runAhead // see runAhead
 	aheadOf    finding  // known and error of ahead
-	request    []bool   // by slot number: see ir.Program.Requests; nil: there are none
 }
 
 // finding is a result that several checks share. known says whether it has been computed.
@@ -41,33 +42,21 @@ func newSubject(s *ir.Schedule) (*subject, error) {
 	if err := ir.Validate(s); err != nil {
 		return nil, fail(nil, nil, nil, "%v", err)
 	}
-	l, err := fixpoint.NewLayout(s)
+	system, err := fixpoint.NewSystem(s)
 	if err != nil {
 		return nil, err
 	}
-	w, err := fixpoint.NewWaiters(s, l)
-	if err != nil {
-		return nil, err
-	}
-	sub := &subject{s: s, layout: l, waiters: w}
+	sub := &subject{s: s, layout: system.Layout(), equations: equations{System: system, entered: s.HasMessage(), ranks: s.Ranks}}
 	sub.findKinds()
-	sub.runWorlds()
-	return sub, nil
-}
-
-func (sub *subject) runWorlds() {
-	sub.calm = sub.world(fixpoint.Model{})
+	sub.calm = sub.Run(fixpoint.Model{})
 	sub.worst, sub.may = sub.calm, sub.calm
 	if sub.repairs {
-		sub.may = sub.world(fixpoint.Model{EveryRepair: true})
+		sub.may = sub.Run(fixpoint.Model{EveryRepair: true})
 	}
 	if sub.repairs || sub.mcasts {
-		sub.worst = sub.world(worstWorld)
+		sub.worst = sub.Run(worstWorld)
 	}
-}
-
-func (sub *subject) world(m fixpoint.Model) *fixpoint.Result {
-	return fixpoint.RunWith(sub.s, sub.layout, sub.waiters, m)
+	return sub, nil
 }
 
 // worstWorld is the world in which the least happens.
@@ -75,7 +64,7 @@ var worstWorld = fixpoint.Model{LoseMcast: true, Repairs: true}
 
 // without returns everything that can happen if the given slot is never set.
 func (sub *subject) without(p Place) *fixpoint.Result {
-	return sub.world(allBut(p))
+	return sub.Run(allBut(p))
 }
 
 // allBut is the world in which everything happens that can happen without p.
@@ -96,7 +85,7 @@ func (sub *subject) findKinds() {
 	for rank := range sub.s.Programs {
 		request := sub.s.Programs[rank].Requests()
 		if request != nil && sub.request == nil {
-			sub.request = make([]bool, sub.layout.Slots())
+			sub.request = make([]bool, sub.Slots())
 		}
 		for j, is := range request {
 			if is {
@@ -154,16 +143,16 @@ func (sub *subject) isRequest(p Place) bool {
 
 // awaitsRequest reports whether the rule is part of a repair: it waits for a request, so it may
 // never fire.
-func (sub *subject) awaitsRequest(rank int, r *ir.Rule) bool {
-	if sub.request == nil {
-		return false
+func (q *equations) awaitsRequest(rule int) bool {
+	return q.request != nil && slices.ContainsFunc(q.When(rule), func(w int32) bool { return q.request[w] })
+}
+
+// numbers appends the numbers of slots of rank.
+func (sub *subject) numbers(to []int32, rank int, slots []ir.Slot) []int32 {
+	for _, s := range slots {
+		to = append(to, int32(sub.layout.Slot(rank, s)))
 	}
-	for _, w := range r.When {
-		if sub.isRequest(place(rank, w)) {
-			return true
-		}
-	}
-	return false
+	return to
 }
 
 // eachRule calls f for every rule and its rank, in order.

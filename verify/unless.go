@@ -83,7 +83,7 @@ func (sub *subject) actsOn(r *ir.Rule) []ir.Slot {
 // answers returns the slots that rules which wait for a request put.
 func (sub *subject) answers(request Place) []Place {
 	var chunks []Place
-	for _, id := range sub.waiters.Of(sub.layout.Slot(request.Rank, request.Slot)) {
+	for _, id := range sub.Waiters(sub.layout.Slot(request.Rank, request.Slot)) {
 		_, i := sub.layout.RuleOf(int(id))
 		for _, a := range sub.s.Programs[request.Rank].Rules[i].Do {
 			chunks = append(chunks, place(int(a.To), a.Slot))

@@ -1,9 +1,7 @@
 package fixpoint
 
-import "github.com/schedgen/schedgen/ir"
-
-// engine.cast holds, by multicast chunk, the rank that has multicast it, or one of these values.
-// Once two ranks have multicast a chunk, every rank has it.
+// engine.cast holds, by multicast, the rank that has made it, or one of these values. Once two ranks
+// have made a multicast, every rank has its chunk.
 const (
 	castNobody = -1
 	castAll    = -2
@@ -12,38 +10,36 @@ const (
 // engine is the state of one run. The queue holds slots in the order in which they become set,
 // which is the order of their rounds.
 type engine struct {
-	s       *ir.Schedule
-	l       *Layout
-	w       *Waiters
+	*System
+	Result
 	m       Model
-	slots   []int32
-	rules   []int32
 	missing []int32 // by rule: how many slots it still waits for
 	queue   []int32 // slots that are set
 	head    int     // index in queue of the first slot whose waiters have not been woken
-	local   []int32 // slots that folds have set in this round and whose waiters have not been woken
-	causes  []int32
-	fired   []int32
+	local   []int32 // slots that rules have set here in this round and whose waiters have not been woken
 	ready   []int32 // repairs whose When holds and that have not fired
-	blocked map[int]bool
-	cast    []int32 // by multicast chunk: the rank that has multicast it, castNobody or castAll
+	blocked map[int32]bool
+	cast    []int32 // by multicast: the rank that has made it, castNobody or castAll
 }
 
-func newEngine(s *ir.Schedule, l *Layout, w *Waiters, m Model) *engine {
-	e := &engine{s: s, l: l, w: w, m: m,
-		slots:   filled(l.Slots(), -1),
-		causes:  filled(l.Slots(), -1),
-		rules:   filled(l.Rules(), -1),
-		missing: make([]int32, l.Rules()),
-		queue:   make([]int32, 0, l.Slots()),
-		fired:   make([]int32, 0, l.Rules()),
-		cast:    filled(l.Casts(), castNobody),
+func newEngine(y *System, m Model) *engine {
+	e := &engine{System: y, m: m,
+		Result: Result{
+			system: y,
+			slots:  filled(y.Slots(), -1),
+			causes: filled(y.Slots(), -1),
+			rules:  filled(y.Rules(), -1),
+			fired:  make([]int32, 0, y.Rules()),
+		},
+		missing: make([]int32, y.Rules()),
+		queue:   make([]int32, 0, y.Slots()),
+		cast:    filled(len(y.casts), castNobody),
 	}
 	if len(m.Without) > 0 {
-		e.blocked = make(map[int]bool, len(m.Without))
+		e.blocked = make(map[int32]bool, len(m.Without))
 	}
 	for _, p := range m.Without {
-		e.blocked[l.Slot(p.Rank, p.Slot)] = true
+		e.blocked[int32(y.layout.Slot(p.Rank, p.Slot))] = true
 	}
 	return e
 }
@@ -58,127 +54,109 @@ func filled(n int, v int32) []int32 {
 
 // start sets the slots that are set from the beginning and fires the rules that wait for nothing.
 func (e *engine) start() {
-	for r := range e.s.Programs {
-		e.set(e.l.Slot(r, ir.Enter), -1, 0)
+	for _, enter := range e.enter {
+		e.set(enter, -1, 0)
 	}
-	e.holdings()
-	for r := range e.s.Programs {
-		for i := range e.s.Programs[r].Rules {
-			id := e.l.Rule(r, i)
-			e.missing[id] = int32(len(e.s.Programs[r].Rules[i].When))
-			if e.missing[id] == 0 {
-				e.complete(id, 0)
-			}
-		}
-	}
-}
-
-// holdings sets the chunks that ranks hold from enter on.
-func (e *engine) holdings() {
-	for rank := range e.s.Programs {
-		if e.slots[e.l.Slot(rank, ir.Enter)] < 0 || e.s.Held(rank).Len() == 0 {
+	for rank, enter := range e.enter {
+		if e.slots[enter] < 0 {
 			continue
 		}
-		for id := range e.l.Held(e.s, rank) {
-			e.set(id, -1, 0)
+		for _, slot := range e.Given(rank) {
+			e.set(slot, -1, 0)
+		}
+	}
+	for _, a := range e.comes {
+		e.set(a.Slot, -1, a.Round)
+	}
+	for rule := range e.missing {
+		e.missing[rule] = int32(len(e.When(rule)))
+		if e.missing[rule] == 0 {
+			e.complete(int32(rule), 0)
 		}
 	}
 }
 
-func (e *engine) set(slot, cause int, round int32) {
+func (e *engine) set(slot, cause, round int32) {
 	if e.slots[slot] >= 0 || e.blocked[slot] {
 		return
 	}
-	e.slots[slot], e.causes[slot] = round, int32(cause)
-	e.queue = append(e.queue, int32(slot))
+	e.slots[slot], e.causes[slot] = round, cause
+	e.queue = append(e.queue, slot)
 }
 
-// propagate wakes the waiters of all slots that are set. It wakes the waiters of slots that folds set in
-// this round before the waiters of later slots.
+// propagate wakes the waiters of all slots that are set. It wakes the waiters of slots that rules set
+// here in this round before the waiters of later slots.
 func (e *engine) propagate() {
 	for e.head < len(e.queue) {
-		e.wake(int(e.queue[e.head]))
+		e.wake(e.queue[e.head])
 		e.head++
 		for i := 0; i < len(e.local); i++ {
-			e.wake(int(e.local[i]))
+			e.wake(e.local[i])
 		}
 		e.local = e.local[:0]
 	}
 }
 
 // wake tells the rules that wait for slot that it is set.
-func (e *engine) wake(slot int) {
-	for _, rule := range e.w.Of(slot) {
+func (e *engine) wake(slot int32) {
+	for _, rule := range e.Waiters(int(slot)) {
 		e.missing[rule]--
 		if e.missing[rule] == 0 {
-			e.complete(int(rule), e.slots[slot])
+			e.complete(rule, e.slots[slot])
 		}
 	}
 }
 
 // complete fires a rule that waits for nothing more. If the rule is a repair, complete keeps it for
 // later or drops it, as the model says.
-func (e *engine) complete(id int, round int32) {
-	rank, i := e.l.RuleOf(id)
-	switch rule := &e.s.Programs[rank].Rules[i]; {
-	case !rule.IsRepair() || e.m.EveryRepair:
-		e.fire(id, rank, rule, round)
+func (e *engine) complete(rule, round int32) {
+	switch {
+	case e.unless == nil || e.unless[rule] < 0 || e.m.EveryRepair:
+		e.fire(rule, round)
 	case e.m.Repairs:
-		e.ready = append(e.ready, int32(id))
+		e.ready = append(e.ready, rule)
 	}
 }
 
-func (e *engine) fire(id, rank int, rule *ir.Rule, round int32) {
-	e.rules[id] = round
-	e.fired = append(e.fired, int32(id))
-	for i, a := range rule.Do {
-		switch {
-		case a.Op == ir.Mcast:
-			e.mcast(id, rank, a, round+1)
-		case a.Op == ir.Put:
-			e.set(e.l.Slot(int(a.To), a.Sets()), id, round+1)
-		case i+1 == len(rule.Do) || !rule.Do[i+1].Joins:
-			e.fold(e.l.Slot(rank, a.As), id, round)
+func (e *engine) fire(rule, round int32) {
+	e.rules[rule] = round
+	e.fired = append(e.fired, rule)
+	for _, s := range e.Does(int(rule)) {
+		switch s.To {
+		case All:
+			e.mcast(rule, s.Slot, round+1)
+		case Here:
+			e.here(s.Slot, rule, round)
+		default:
+			e.set(s.Slot, rule, round+1)
 		}
 	}
 }
 
-// fold sets a slot that a fold makes, in the round of the fold's rule, because folds take no time.
-func (e *engine) fold(slot, cause int, round int32) {
+// here sets a slot in the round of the rule, because what a rank does by itself takes no time.
+func (e *engine) here(slot, cause, round int32) {
 	if e.slots[slot] >= 0 || e.blocked[slot] {
 		return
 	}
-	e.slots[slot], e.causes[slot] = round, int32(cause)
-	e.local = append(e.local, int32(slot))
+	e.slots[slot], e.causes[slot] = round, cause
+	e.local = append(e.local, slot)
 }
 
-func (e *engine) mcast(cause, from int, a ir.Action, round int32) {
-	cast := &e.cast[e.l.cast(a.Slot)]
-	if e.m.Lost != nil && !e.m.LoseMcast {
-		e.mcastSome(cause, from, a.Slot, round)
+func (e *engine) mcast(cause, number, round int32) {
+	from, by := e.owner[cause], &e.cast[number]
+	slots := e.Cast(number)
+	if e.m.LoseMcast || *by == castAll || *by == from && e.m.Lost == nil {
 		return
 	}
-	if e.m.LoseMcast || *cast == castAll || *cast == int32(from) {
+	if e.m.Lost == nil && *by != castNobody { // the first sender is the only rank that may still lack the chunk
+		e.set(slots[*by], cause, round)
+		*by = castAll
 		return
 	}
-	if *cast != castNobody { // the first sender is the only rank that may still lack the chunk
-		e.set(e.l.Slot(int(*cast), a.Slot), cause, round)
-		*cast = castAll
-		return
-	}
-	*cast = int32(from)
-	for r := range e.s.Programs {
-		if r != from {
-			e.set(e.l.Slot(r, a.Slot), cause, round)
-		}
-	}
-}
-
-// mcastSome delivers a multicast to the ranks that do not lose it.
-func (e *engine) mcastSome(cause, from int, chunk ir.Slot, round int32) {
-	for r := range e.s.Programs {
-		if r != from && !e.m.Lost(from, r, chunk.Index()) {
-			e.set(e.l.Slot(r, chunk), cause, round)
+	*by = from
+	for rank, slot := range slots {
+		if int32(rank) != from && (e.m.Lost == nil || !e.m.Lost(int(from), rank, e.casts[number].chunk)) {
+			e.set(slot, cause, round)
 		}
 	}
 }
@@ -191,9 +169,8 @@ func (e *engine) repair() bool {
 	if len(e.queue) > 0 {
 		last = e.slots[e.queue[len(e.queue)-1]]
 	}
-	for _, id := range needed {
-		rank, i := e.l.RuleOf(int(id))
-		e.fire(int(id), rank, &e.s.Programs[rank].Rules[i], last)
+	for _, rule := range needed {
+		e.fire(rule, last)
 	}
 	return len(needed) > 0
 }
@@ -202,17 +179,11 @@ func (e *engine) repair() bool {
 // will never be needed, because a slot stays set.
 func (e *engine) neededRepairs() []int32 {
 	needed := e.ready[:0]
-	for _, id := range e.ready {
-		rank, i := e.l.RuleOf(int(id))
-		unless := e.l.Slot(rank, e.s.Programs[rank].Rules[i].Unless)
-		if unless < 0 || e.slots[unless] < 0 {
-			needed = append(needed, id)
+	for _, rule := range e.ready {
+		if e.slots[e.unless[rule]] < 0 {
+			needed = append(needed, rule)
 		}
 	}
 	e.ready = nil
 	return needed
-}
-
-func (e *engine) result() *Result {
-	return &Result{e.s, e.l, e.slots, e.rules, e.causes, e.fired}
 }

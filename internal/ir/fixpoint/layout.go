@@ -116,6 +116,11 @@ func (l *Layout) PlaceOf(slot int) Place {
 	}
 }
 
+// SlotOf returns the slot of rank with the given number.
+func (l *Layout) SlotOf(rank, number int) ir.Slot {
+	return l.slotOf(rank, number-int(l.slotBase[rank]))
+}
+
 // RuleOf returns the rank and the index of the rule with the given number, which must be in 0 …
 // Rules-1.
 func (l *Layout) RuleOf(rule int) (rank, i int) {

@@ -12,18 +12,19 @@ import (
 // requests do not delay a call, because the rank serves them after the call. A call never returns
 // if the rank does not enter or never gets a Done slot.
 func (r *Result) Returns() []int {
-	out := make([]int, r.layout.Ranks())
+	y := r.system
+	out := make([]int, y.Ranks())
 	for rank := range out {
 		out[rank] = r.doneRound(rank)
 	}
 	onRequest := r.OnRequest()
-	for _, id := range r.fired {
-		rank, i := r.layout.RuleOf(int(id))
-		if out[rank] < 0 || onRequest[id] || len(r.schedule.Programs[rank].Rules[i].Do) == 0 {
+	for _, rule := range r.fired {
+		rank, does := y.owner[rule], y.Does(int(rule))
+		if out[rank] < 0 || onRequest[rule] || len(does) == 0 {
 			continue
 		}
-		round := int(r.rules[id])
-		if slices.ContainsFunc(r.schedule.Programs[rank].Rules[i].Do, func(a ir.Action) bool { return a.Op != ir.Fold }) {
+		round := int(r.rules[rule])
+		if slices.ContainsFunc(does, func(s Set) bool { return s.To != Here }) {
 			round++
 		}
 		out[rank] = max(out[rank], round)
@@ -44,32 +45,29 @@ func (r *Result) Rounds() int {
 // doneRound returns the round in which the last Done slot of rank is set, or -1 if one never is or
 // the rank does not enter.
 func (r *Result) doneRound(rank int) int {
-	last := r.Slot(rank, ir.Enter)
-	for _, slot := range r.schedule.Programs[rank].Done {
-		at := r.Slot(rank, slot)
-		if at < 0 || last < 0 {
+	last := r.slots[r.system.enter[rank]]
+	for _, slot := range r.system.Done(rank) {
+		if last < 0 || r.slots[slot] < 0 {
 			return -1
 		}
-		last = max(last, at)
+		last = max(last, r.slots[slot])
 	}
-	return last
+	return int(last)
 }
 
 // OnRequest returns, by rule number, whether the rule has fired as a repair or because of one. A
 // rule fires because of a repair if it waits for a signal that such a rule has sent. A rule that
 // waits for a chunk does not, even if a repair has brought the chunk.
 func (r *Result) OnRequest() []bool {
-	out := make([]bool, len(r.rules))
-	for _, id := range r.fired {
-		rank, i := r.layout.RuleOf(int(id))
-		rule := &r.schedule.Programs[rank].Rules[i]
-		out[id] = rule.IsRepair()
-		for _, slot := range rule.When {
-			if slot.Kind() != ir.KindSignal {
-				continue
-			}
-			if cause := r.causes[r.layout.Slot(rank, slot)]; cause >= 0 && out[cause] {
-				out[id] = true
+	y, out := r.system, make([]bool, len(r.rules))
+	if y.unless == nil {
+		return out
+	}
+	for _, rule := range r.fired {
+		out[rule] = y.IsRepair(int(rule))
+		for _, slot := range y.When(int(rule)) {
+			if cause := r.causes[slot]; cause >= 0 && out[cause] && y.layout.PlaceOf(int(slot)).Slot.Kind() == ir.KindSignal {
+				out[rule] = true
 			}
 		}
 	}

@@ -21,51 +21,46 @@ type Model struct {
 	Without []Place // slots that are never set
 }
 
-// Result is the least fixpoint of a schedule: the rounds of its slots and rules.
+// Result is the least fixpoint of a System: the rounds of its slots and rules.
 type Result struct {
-	schedule *ir.Schedule
-	layout   *Layout
-	slots    []int32 // by slot number: its round, -1: never set
-	rules    []int32 // by rule number: its round, -1: never fires
-	causes   []int32 // by slot number: the rule that set it first, -1: none
-	fired    []int32 // rule numbers in the order they fire
+	system *System
+	slots  []int32 // by slot number: its round, -1: never set
+	rules  []int32 // by rule number: its round, -1: never fires
+	causes []int32 // by slot number: the rule that set it first, -1: none
+	fired  []int32 // rule numbers in the order they fire
 }
 
-// Run computes the least fixpoint of s under m. All ranks enter in round 0. Run fails if
-// [NewLayout] or [NewWaiters] does, such as for a rank or slot that does not exist.
+// Run computes the least fixpoint of s under m. All ranks enter in round 0. Run fails if [NewSystem]
+// does, such as for a rank or slot that does not exist.
 func Run(s *ir.Schedule, m Model) (*Result, error) {
-	l, err := NewLayout(s)
+	y, err := NewSystem(s)
 	if err != nil {
 		return nil, err
 	}
-	w, err := NewWaiters(s, l)
-	if err != nil {
-		return nil, err
-	}
-	return RunWith(s, l, w, m), nil
+	return y.Run(m), nil
 }
 
-// RunWith is like [Run] but takes the layout and the waiters of s. It is for callers that run one
-// schedule under several models.
-func RunWith(s *ir.Schedule, l *Layout, w *Waiters, m Model) *Result {
-	e := newEngine(s, l, w, m)
+// Run computes the least fixpoint under m. If the slots of y have no names, m.Without must be empty.
+func (y *System) Run(m Model) *Result {
+	e := newEngine(y, m)
 	e.start()
 	for {
 		e.propagate()
 		if !e.repair() {
-			return e.result()
+			return &e.Result
 		}
 	}
 }
 
-// Slot returns the round in which slot s of rank is set, or -1 if it never is or does not exist.
+// Slot returns the round in which slot s of rank is set, or -1 if it never is or does not exist. It is
+// for a System with names, as Rule and All are.
 // Enter and the chunks that the rank holds are set in round 0, even if the schedule does not
 // mention them.
 func (r *Result) Slot(rank int, s ir.Slot) int {
-	if id := r.layout.Slot(rank, s); id >= 0 {
+	if id := r.system.layout.Slot(rank, s); id >= 0 {
 		return int(r.slots[id])
 	}
-	if s.Kind() == ir.KindChunk && rank >= 0 && rank < r.layout.Ranks() && r.schedule.Holds(rank, s.Index()) {
+	if s.Kind() == ir.KindChunk && rank >= 0 && rank < r.system.Ranks() && r.system.schedule.Holds(rank, s.Index()) {
 		return r.Slot(rank, ir.Enter)
 	}
 	return -1
@@ -85,14 +80,14 @@ func (r *Result) All(rank int, slots []ir.Slot) bool {
 // exist. A plain rule fires in the latest round of its When. A repair under Model.Repairs fires in
 // the last round before it was needed.
 func (r *Result) Rule(rank, rule int) int {
-	if id := r.layout.Rule(rank, rule); id >= 0 {
+	if id := r.system.layout.Rule(rank, rule); id >= 0 {
 		return int(r.rules[id])
 	}
 	return -1
 }
 
 // Layout returns the numbering that Slots, Rules and Fired use.
-func (r *Result) Layout() *Layout { return r.layout }
+func (r *Result) Layout() *Layout { return r.system.layout }
 
 // Slots returns the round of every slot, by its number. Callers must not modify it.
 func (r *Result) Slots() []int32 { return r.slots }
