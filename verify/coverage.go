@@ -26,7 +26,7 @@ func proveCoverage(sub *subject) (string, error) {
 }
 
 func refuteCoverage(sub *subject, p Place) error {
-	path, cycle := sub.stuck().explain(p)
+	path, cycle := sub.whyNever(p)
 	lost := ""
 	if sub.calm.Slot(p.Rank, p.Slot) >= 0 {
 		lost = ", if all multicasts are lost"

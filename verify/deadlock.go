@@ -13,7 +13,7 @@ func proveDeadlock(sub *subject) (string, error) {
 	for rank := range sub.s.Programs {
 		for _, s := range sub.s.Programs[rank].Done {
 			if sub.worst.Slot(rank, s) < 0 {
-				path, cycle := sub.stuck().explain(place(rank, s))
+				path, cycle := sub.whyNever(place(rank, s))
 				return "", fail(append([]int{rank}, ranksOf(path)...), []Place{place(rank, s)}, path,
 					"rank %d never returns, as its %v is never set: %s", rank, s, sub.tellStuck(path, cycle)).in(worstWorld)
 			}
