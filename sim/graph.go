@@ -45,7 +45,7 @@ func OfGraph(name string, g *dag.Graph, unit int) (Programs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := dag.Order(g, x, mates); err != nil {
+	if _, err := dag.NewRun(g, x, mates); err != nil {
 		return nil, err
 	}
 	p := &graph{

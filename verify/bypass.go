@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/schedgen/schedgen/internal/ir/fixpoint"
@@ -18,42 +19,60 @@ const (
 // failWithout returns the failure that all given slots of rank can be set although need is not,
 // with the chain of events that leads to it.
 func (sub *subject) failWithout(ranks []int, rank int, given []ir.Slot, need Place, format string, args ...any) error {
-	res := sub.without(need)
-	return fail(ranks, []Place{need}, sub.chain(res, rank, sub.latest(res, rank, given)),
-		"%s: %s", fmt.Sprintf(format, args...), sub.tellGiven(res, rank, given)).in(allBut(need))
+	res, slots := sub.without(need), sub.numbers(nil, rank, given)
+	return fail(ranks, []Place{need}, sub.chain(res, latest(res, slots)),
+		"%s: %s", fmt.Sprintf(format, args...), sub.tellGiven(res, given, slots)).in(allBut(need))
 }
 
-// latest returns the slot of rank that is set last, or ir.None if slots is empty.
-func (sub *subject) latest(res *fixpoint.Result, rank int, slots []ir.Slot) ir.Slot {
-	last, round := ir.None, -1
+// latest returns the slot that is set last, or -1 if none is set.
+func latest(res *fixpoint.Result, slots []int32) int32 {
+	last, round := int32(-1), int32(-1)
 	for _, s := range slots {
-		if at := res.Slot(rank, s); at > round {
-			last, round = s, at
+		if s >= 0 && res.Slots()[s] > round {
+			last, round = s, res.Slots()[s]
 		}
 	}
 	return last
 }
 
-// chain returns why slot s of rank is set: the rank that sets it, the slot for which that rank
-// waits longest, and so on back to a slot that is set from the beginning.
-func (sub *subject) chain(res *fixpoint.Result, rank int, s ir.Slot) []Step {
-	var steps []Step
-	for {
-		id := sub.layout.Slot(rank, s)
-		if id < 0 || res.Slots()[id] < 0 || res.Cause(id) < 0 {
-			return steps
+// upon returns the slots for which a rule waits. In place of a signal that the rule's rank puts to itself,
+// it returns those for which that put waits.
+func (sub *subject) upon(res *fixpoint.Result, rule int) []int32 {
+	rank, seen := sub.RankOf(rule), make(map[int32]bool)
+	var all []int32
+	for todo := slices.Clone(sub.When(rule)); len(todo) > 0; {
+		slot := todo[0]
+		todo = todo[1:]
+		if seen[slot] {
+			continue
 		}
-		from, i := sub.layout.RuleOf(res.Cause(id))
-		steps = append(steps, Step{place(rank, s), from})
-		rank, s = from, sub.latest(res, from, sub.s.Programs[from].Rules[i].When)
+		seen[slot] = true
+		if cause := res.Cause(int(slot)); cause >= 0 && sub.RankOf(cause) == rank && sub.isSignal(int32(rank), slot) {
+			todo = append(todo, sub.When(cause)...)
+		} else {
+			all = append(all, slot)
+		}
 	}
+	return all
 }
 
-// tellGiven says in words why the given slots of rank are set.
-func (sub *subject) tellGiven(res *fixpoint.Result, rank int, given []ir.Slot) string {
+// chain returns why a slot is set: the rank that sets it, the slot for which that rank waits longest,
+// and so on back to a slot that is set from the beginning.
+func (sub *subject) chain(res *fixpoint.Result, slot int32) []Step {
+	var steps []Step
+	for slot >= 0 && res.Slots()[slot] >= 0 && res.Cause(int(slot)) >= 0 {
+		cause := res.Cause(int(slot))
+		steps = append(steps, Step{sub.layout.PlaceOf(int(slot)), sub.RankOf(cause)})
+		slot = latest(res, sub.upon(res, cause))
+	}
+	return steps
+}
+
+// tellGiven says in words why the given slots of a rank are set.
+func (sub *subject) tellGiven(res *fixpoint.Result, given []ir.Slot, slots []int32) string {
 	var parts []string
-	for _, s := range given {
-		if steps := sub.chain(res, rank, s); len(steps) > 0 {
+	for _, s := range slots {
+		if steps := sub.chain(res, s); len(steps) > 0 {
 			parts = append(parts, sub.tellChain(res, steps))
 		}
 	}
@@ -76,7 +95,7 @@ func (sub *subject) tellChain(res *fixpoint.Result, steps []Step) string {
 	for i, st := range steps {
 		switch shown := i < maxHops || i == len(steps)-1; {
 		case shown && i > 0:
-			parts = append(parts, tellStep(st)+sub.tellBeside(res, steps[i-1], st.Slot))
+			parts = append(parts, tellStep(st)+sub.tellBeside(res, steps[i-1], st.Place))
 		case shown:
 			parts = append(parts, tellStep(st))
 		case i == maxHops:
@@ -95,20 +114,18 @@ func tellStep(st Step) string {
 
 // tellBeside names the slots, beside last, for which the rule waits that sets the slot of st. It
 // leaves out slots that are set from the beginning.
-func (sub *subject) tellBeside(res *fixpoint.Result, st Step, last ir.Slot) string {
-	rank, i := sub.layout.RuleOf(res.Cause(sub.layout.Slot(st.Rank, st.Slot)))
+func (sub *subject) tellBeside(res *fixpoint.Result, st Step, last Place) string {
 	var beside []string
-	for _, w := range sub.s.Programs[rank].Rules[i].When {
-		cause := res.Cause(sub.layout.Slot(rank, w))
-		if w == last || cause < 0 {
+	for _, w := range sub.upon(res, res.Cause(sub.layout.Slot(st.Rank, st.Slot))) {
+		p, cause := sub.layout.PlaceOf(int(w)), res.Cause(int(w))
+		if p == last || cause < 0 {
 			continue
 		}
 		if len(beside) == maxBeside {
 			beside = append(beside, "others")
 			break
 		}
-		from, _ := sub.layout.RuleOf(cause)
-		beside = append(beside, tellStep(Step{place(rank, w), from}))
+		beside = append(beside, tellStep(Step{p, sub.RankOf(cause)}))
 	}
 	if len(beside) == 0 {
 		return ""

@@ -44,7 +44,7 @@ type foreign struct {
 	header ir.Header // of the claim
 	index  dag.Index
 	mates  []int
-	order  []int
+	run    *dag.Run
 
 	contents *contents // if the file says what messages carry
 }
@@ -222,7 +222,7 @@ func (f *foreign) proveMatched() (note string, err error) {
 }
 
 func (f *foreign) proveOrder() (note string, err error) {
-	f.order, err = dag.Order(f.Graph, f.index, f.mates)
+	f.run, err = dag.NewRun(f.Graph, f.index, f.mates)
 	if err != nil {
 		return "", err
 	}

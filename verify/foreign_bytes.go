@@ -67,8 +67,8 @@ func (b *bytesOf) message() string {
 // Messages without bytes carry none.
 func (f *foreign) findHolds() []bool {
 	holds := make([]bool, f.index.Len())
-	for _, id := range f.order {
-		ref, op := f.op(id)
+	for _, id := range f.run.Order {
+		ref, op := f.op(int(id))
 		holds[id] = f.held(ref.Rank).Count > 0 || slices.ContainsFunc(op.After, func(a int32) bool {
 			return holds[f.index.Of(ref.Rank, int(a))]
 		}) || op.Kind == dag.Recv && (op.Size > 0 || op.Peer == ref.Rank) && holds[f.mates[id]]
@@ -133,7 +133,8 @@ func (b *bytesOf) tellUnreached(rank int) string {
 func (b *bytesOf) proveSends() error {
 	walk := int32(0)
 	steps := 0
-	for _, id := range b.order {
+	for _, at := range b.run.Order {
+		id := int(at)
 		ref, op := b.op(id)
 		if op.Kind != dag.Send || op.Peer == ref.Rank || !b.holds[id] {
 			continue
@@ -220,8 +221,8 @@ func (b *bytesOf) proveFlows() error {
 func (b *bytesOf) ranksAsTheyEnd() []int {
 	var ranks []int
 	last := make([]int, len(b.Ranks))
-	for at, id := range b.order {
-		ref, _ := b.op(id)
+	for at, id := range b.run.Order {
+		ref, _ := b.op(int(id))
 		last[ref.Rank] = at
 	}
 	for rank := range b.Ranks {

@@ -64,13 +64,13 @@ func (f *foreign) proveContents() (string, error) {
 	for rank := range c.writes {
 		c.writes[rank] = make(map[int][]write)
 	}
-	for _, id := range f.order {
-		if err := c.addWrites(id); err != nil {
+	for _, id := range f.run.Order {
+		if err := c.addWrites(int(id)); err != nil {
 			return "", err
 		}
 	}
-	for _, id := range f.order {
-		if err := c.step(id); err != nil {
+	for _, id := range f.run.Order {
+		if err := c.step(int(id)); err != nil {
 			return "", err
 		}
 	}

@@ -46,6 +46,11 @@ func newSubject(s *ir.Schedule) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
+	return subjectOf(s, system), nil
+}
+
+// subjectOf returns the subject for the System of s.
+func subjectOf(s *ir.Schedule, system *fixpoint.System) *subject {
 	sub := &subject{s: s, layout: system.Layout(), equations: equations{System: system, entered: s.HasMessage(), ranks: s.Ranks}}
 	sub.findKinds()
 	sub.calm = sub.Run(fixpoint.Model{})
@@ -56,7 +61,7 @@ func newSubject(s *ir.Schedule) (*subject, error) {
 	if sub.repairs || sub.mcasts {
 		sub.worst = sub.Run(worstWorld)
 	}
-	return sub, nil
+	return sub
 }
 
 // worstWorld is the world in which the least happens.

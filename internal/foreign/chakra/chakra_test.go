@@ -263,7 +263,7 @@ func TestCycle(t *testing.T) {
 	x := dag.NewIndex(g)
 	mates, err := dag.Match(g, x)
 	require.NoError(t, err)
-	_, err = dag.Order(g, x, mates)
+	_, err = dag.NewRun(g, x, mates)
 	require.EqualError(t, err, "rank 0: work (node 5) waits for rank 0: work (node 6) waits for rank 0: work (node 5), a cycle")
 }
 

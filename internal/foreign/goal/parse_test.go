@@ -85,7 +85,7 @@ func TestStartsInAChain(t *testing.T) {
 	x := dag.NewIndex(g)
 	mates, err := dag.Match(g, x)
 	require.NoError(t, err)
-	_, err = dag.Order(g, x, mates)
+	_, err = dag.NewRun(g, x, mates)
 	require.ErrorContains(t, err, "d (line 6) waits for", "it cannot start before it starts")
 }
 
