@@ -82,3 +82,29 @@ func TestMutantsByIntervals(t *testing.T) {
 	require.Positive(t, proved)
 	require.Positive(t, refuted)
 }
+
+// TestFlagsWithoutAnswerByIntervals checks that intervals prove no flag that its writer may set any
+// number of operations ahead.
+func TestFlagsWithoutAnswerByIntervals(t *testing.T) {
+	for text, proved := range map[string]bool{
+		"  enter -> put c1 @1, put c2 @2\n  done enter\n":            true,
+		"  enter -> put c1 @1, put s0 @1, put c2 @2\n  done enter\n": false,
+	} {
+		signal := ""
+		if !proved {
+			signal = " s0"
+		}
+		s, err := ir.ParseText(strings.NewReader("schedule scatter/test ranks=3 root=0 chunks=3\nrank 0\n" + text +
+			"rank 1\n  done c1" + signal + "\nrank 2\n  done c2\n"))
+		require.NoError(t, err)
+		full, err := Run(s)
+		require.NoError(t, err)
+		report := proveIntervals(s.Header, makerOf(s), Checks())
+		if proved {
+			require.Equal(t, full, report)
+			continue
+		}
+		require.ErrorContains(t, full.Err(), "s0 of rank 1 may be set again before it is consumed")
+		require.Nil(t, report)
+	}
+}

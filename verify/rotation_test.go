@@ -531,3 +531,21 @@ func TestBlocksPassedOnTwice(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, full.Err(), "once: ")
 }
+
+// TestOnlyMulticastsBreakTheCircle checks that puts may not wait for each other in a circle that only
+// multicasts break, because these may be lost.
+func TestOnlyMulticastsBreakTheCircle(t *testing.T) {
+	h, _ := allgatherRing(3, 1)
+	of := programs(func(rank int) ir.Program {
+		own, next, last := ir.Chunk(rank), (rank+1)%3, (rank+2)%3
+		return ir.Program{Rank: rank, Rules: []ir.Rule{
+			{When: []ir.Slot{ir.Enter}, Do: []ir.Action{ir.McastOf(own)}},
+			{When: []ir.Slot{ir.Chunk(next)}, Do: []ir.Action{ir.PutTo(own, next), ir.PutTo(own, last)}},
+		}, Done: allButOwn(3, 1, rank)}
+	})
+	require.True(t, mayRotate(h, of.maker))
+	require.Nil(t, proveRotation(h, of.maker, Checks()))
+	full, err := Run(whole(h, of))
+	require.NoError(t, err)
+	require.ErrorContains(t, full.Err(), "if all multicasts are lost")
+}
