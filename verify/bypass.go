@@ -35,8 +35,8 @@ func latest(res *fixpoint.Result, slots []int32) int32 {
 	return last
 }
 
-// upon returns the slots for which a rule waits. In place of a signal that the rule's rank puts to itself,
-// it returns those for which that put waits.
+// upon returns the slots for which a rule waits. In place of a signal that the rule's rank puts to
+// itself, it returns those for which that put waits.
 func (sub *subject) upon(res *fixpoint.Result, rule int) []int32 {
 	rank, seen := sub.RankOf(rule), make(map[int32]bool)
 	var all []int32
@@ -56,8 +56,8 @@ func (sub *subject) upon(res *fixpoint.Result, rule int) []int32 {
 	return all
 }
 
-// chain returns why a slot is set: the rank that sets it, the slot for which that rank waits longest,
-// and so on back to a slot that is set from the beginning.
+// chain returns why a slot is set: the rank that sets it, the slot for which that rank waits
+// longest, and so on back to a slot that is set from the beginning.
 func (sub *subject) chain(res *fixpoint.Result, slot int32) []Step {
 	var steps []Step
 	for slot >= 0 && res.Slots()[slot] >= 0 && res.Cause(int(slot)) >= 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/schedgen/schedgen/ir"
 )
 
-// runBarrier adds the results of the checks barrier and reuse to the report. It runs none if an earlier
-// check has failed.
+// runBarrier adds the results of the checks barrier and reuse to the report. It runs none if an
+// earlier check has failed.
 func (f *foreign) runBarrier(report *Report, failed string) {
 	var sub *subject
 	for _, c := range []Check{barrier, reuse} {

@@ -1,83 +1,10 @@
 package verify
 
 import (
-	"cmp"
 	"fmt"
 
-	"github.com/schedgen/schedgen/internal/foreign/dag"
 	"github.com/schedgen/schedgen/ir"
 )
-
-// folding holds the terms of cells in a collective that folds. The values of cells number terms,
-// from cellFolded downwards. Foreign forms do not say which operand of a fold is on the left. So
-// terms are compared as if that did not matter: the lower of the two operands is on the left.
-type folding struct {
-	*forest
-	all    []term
-	number map[term]int32
-}
-
-func (f *folding) value(x term) int32 {
-	if v, ok := f.number[x]; ok {
-		return v
-	}
-	v := cellFolded - int32(len(f.all))
-	f.all = append(f.all, x)
-	f.number[x] = v
-	return v
-}
-
-// termOf returns the term with the number value. ok is false if value is not the number of a term.
-func (f *folding) termOf(value int32) (x term, ok bool) {
-	if value > cellFolded {
-		return term{}, false
-	}
-	return f.all[cellFolded-value], true
-}
-
-// inputPart returns the value of a cell of a rank's input at first.
-func (c *contents) inputPart(rank, cell int) int32 {
-	at := cell - c.Cells.Input[rank].From
-	if at < 0 || at >= c.header.InputChunks() || at >= c.Cells.Input[rank].Len {
-		return cellEmpty
-	}
-	return c.folds.value(c.folds.contribution(rank, at))
-}
-
-// fold returns the result of an operation that folds two values.
-func (c *contents) fold(ref dag.Ref, a, b int32) (int32, error) {
-	x, xOK := c.folds.termOf(a)
-	y, yOK := c.folds.termOf(b)
-	switch {
-	case !xOK || !yOK:
-		return cellMixed, nil
-	case x.part != y.part:
-		return 0, fail([]int{ref.Rank}, nil, nil, "%s folds %s and %s, which do not belong to one part of the vector",
-			c.Tell(ref), c.spellValue(a), c.spellValue(b))
-	case cmp.Or(x.node-y.node, x.shift-y.shift) > 0:
-		x, y = y, x
-	}
-	return c.folds.value(c.folds.fold(x, y)), nil
-}
-
-// spellTerm describes a term.
-func (c *contents) spellTerm(x term) string {
-	if x.node == rankNode {
-		return fmt.Sprintf("part %d of rank %d's contribution", x.part, x.shift)
-	}
-	return fmt.Sprintf("%s of part %d", c.folds.spell(x.tree()), x.part)
-}
-
-// result returns the term at the place of a chunk that a rank wants. ok is false if the value there
-// is not a term.
-func (c *contents) result(rank, k int) (x term, ok bool) {
-	wanted, result := c.header.Wanted(rank), c.Cells.Result[rank]
-	place := wanted.Place(k)
-	if place < 0 || place >= result.Len {
-		return term{}, false
-	}
-	return c.folds.termOf(c.last(rank, result.From+place))
-}
 
 // proveContributes is the check contributes of what is in the places of the results at the end.
 func (f *foreign) proveContributes() (string, error) {
@@ -102,11 +29,12 @@ func (f *foreign) proveSameTree() (string, error) {
 
 // results returns the terms of the results. The check coverage must hold.
 func (c *contents) results() *values {
-	v := &values{forest: c.folds.forest, first: make(map[int]made)}
+	v := &values{forest: c.sub.values().forest, first: make(map[int]made)}
 	for rank := range c.Ranks {
+		i := 0
 		for k := range c.header.Wanted(rank).All() {
-			x, _ := c.result(rank, k)
-			v.add(rank, ir.Chunk(k), x)
+			v.add(rank, ir.Chunk(k), c.term(rank, c.Last(rank, c.Cells.Result[rank].From+i)))
+			i++
 		}
 	}
 	v.sort()

@@ -162,6 +162,7 @@ func TestForeignBarrierAgreesWithTrying(t *testing.T) {
 			}
 		}
 		require.NoError(rt, outcome(report, "deadlock").Err)
+		require.True(rt, outcome(report, "reuse").Applies)
 		require.Equal(rt, dumbBarrier(g), outcome(report, "barrier").Err == nil, "%v", report.Err())
 		if dumbBarrier(g) {
 			barriers++

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"strconv"
@@ -33,12 +34,15 @@ const (
 // givenPart returns the part of a chunk that is not folded from contributions.
 func givenPart(chunk int) int32 { return int32(-3 - chunk) }
 
+// givenChunk returns the chunk whose givenPart is part.
+func givenChunk(part int32) int { return int(-3 - part) }
+
 // partName returns the name of a part: "x0", or "c0" for a chunk that is given.
 func partName(part int32) string {
 	if part >= 0 {
 		return "x" + strconv.Itoa(int(part))
 	}
-	return "c" + strconv.Itoa(int(-3-part))
+	return "c" + strconv.Itoa(givenChunk(part))
 }
 
 // The first nodes of a forest.
@@ -63,9 +67,10 @@ type node struct {
 
 // forest holds each node once.
 type forest struct {
-	ranks int32
-	nodes []node
-	index map[[3]int32]int32
+	ranks     int32
+	unordered bool // folds have no order: the lower of two operands is on the left
+	nodes     []node
+	index     map[[3]int32]int32
 }
 
 func newForest(ranks int) *forest {
@@ -82,6 +87,9 @@ func (f *forest) given(chunk int) term { return term{givenNode, 0, givenPart(chu
 
 // fold returns the term a·b.
 func (f *forest) fold(a, b term) term {
+	if f.unordered && cmp.Or(a.node-b.node, a.shift-b.shift) > 0 {
+		a, b = b, a
+	}
 	if a.part != b.part {
 		a.part = mixedParts
 	}

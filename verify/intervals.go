@@ -163,7 +163,7 @@ func (c *cuts) add(s series) {
 func (c *cuts) finish() {
 	slices.Sort(c.at)
 	c.at = slices.Clone(slices.Compact(c.at))
-	c.apart, c.first = filled(len(c.at), 1), make([]int32, len(c.at))
+	c.apart, c.first = slices.Repeat([]int32{1}, len(c.at)), make([]int32, len(c.at))
 	for _, s := range c.steps {
 		for i := c.find(int32(s.first.Index())); c.at[i] <= int32(s.last().Index()); i++ {
 			if all := int64(c.apart[i]) / int64(gcd(int(c.apart[i]), int(s.step))) * int64(s.step); all < int64(c.at[i+1]-c.at[i]) {
@@ -258,7 +258,7 @@ func newIntervals(h ir.Header, packs []packed) *intervals {
 		q.members = append(q.members, m)
 	}
 	q.makeRoom(int(slots))
-	q.length = filled(int(slots), 1)
+	q.length = slices.Repeat([]int32{1}, int(slots))
 	for rank := range packs {
 		m := &q.members[rank]
 		q.fill(m)
@@ -419,7 +419,7 @@ type packedCost struct {
 }
 
 func newPackedCost(ranks int) packedCost {
-	return packedCost{in: make([]int, ranks), seen: filled(ranks, -1)}
+	return packedCost{in: make([]int, ranks), seen: slices.Repeat([]int32{-1}, ranks)}
 }
 
 // add adds the cost of what a rank puts.

@@ -1,12 +1,14 @@
 package verify
 
+import "slices"
+
 // marks numbers the slots that a must-analysis tracks.
 type marks struct {
 	of    []int32 // by slot number: the mark, -1: none
 	slots []int32 // by mark: the slot number
 }
 
-func noMarks(sub *subject) *marks { return &marks{of: filled(sub.Slots(), -1)} }
+func noMarks(sub *subject) *marks { return &marks{of: slices.Repeat([]int32{-1}, sub.Slots())} }
 
 // number marks the wanted slots in the order of their numbers, by rank. Then the marks that a rank
 // knows of its neighbours are a few runs.

@@ -52,7 +52,8 @@ type must struct {
 }
 
 // eachWindow computes the must-analysis for n marks, or for the ranks if m is nil, and passes it to
-// check. If the sets would take too much memory, it does so for one half of the marks after the other.
+// check. If the sets would take too much memory, it does so for one half of the marks after the
+// other.
 func eachWindow(q *equations, m *marks, n, limit int, check func(*must) error) error {
 	return halving(run{0, int32(n)}, func(span run) (fits bool, err error) {
 		a := newMust(q, m, span, limit)
@@ -80,7 +81,7 @@ func halving(span run, do func(run) (fits bool, err error)) error {
 }
 
 func newMust(q *equations, m *marks, span run, limit int) *must {
-	a := &must{equations: q, marks: m, span: span, sets: []runs{nil}, limit: limit, slots: filled(q.Slots(), -1), rules: filled(q.Rules(), -1)}
+	a := &must{equations: q, marks: m, span: span, sets: []runs{nil}, limit: limit, slots: slices.Repeat([]int32{-1}, q.Slots()), rules: slices.Repeat([]int32{-1}, q.Rules())}
 	if m == nil {
 		a.seeds = make([]runs, q.Ranks())
 		for rank := range a.seeds {
@@ -251,8 +252,8 @@ func (a *must) reached(slots []int32) bool {
 	return !slices.ContainsFunc(slots, func(s int32) bool { return a.slots[s] < 0 })
 }
 
-// needed returns which of the span's marks must be set once all the given slots are set. If they can
-// never all be set, it returns every mark.
+// needed returns which of the span's marks must be set once all the given slots are set. If they
+// can never all be set, it returns every mark.
 func (a *must) needed(slots []int32) runs {
 	if !a.reached(slots) {
 		return runs{a.span}

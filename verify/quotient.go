@@ -66,14 +66,6 @@ const (
 
 func (q *quotient) list(r run) []int32 { return q.ids[r.lo:r.hi] }
 
-func filled(n int, v int32) []int32 {
-	a := make([]int32, n)
-	for i := range a {
-		a[i] = v
-	}
-	return a
-}
-
 // noted notes the last slots of ids as a list that begins at from.
 func (q *quotient) noted(from int) run { return run{int32(from), int32(len(q.ids))} }
 
@@ -82,7 +74,7 @@ func (q *quotient) memberOf(rule int32) *member { return &q.members[q.RankOf(int
 
 // makeRoom makes the tables for n slots.
 func (q *quotient) makeRoom(n int) {
-	q.received, q.folder = make([]int32, n), filled(n, -1)
+	q.received, q.folder = make([]int32, n), slices.Repeat([]int32{-1}, n)
 	q.initial, q.wants = make([]bool, n), make([]bool, n)
 }
 
@@ -117,9 +109,9 @@ func (q *quotient) sets(d *deed) []fixpoint.Set { return q.Sets()[d.sets.lo:d.se
 // at returns the round in which a slot is set, -1 if it never is.
 func (q *quotient) at(slot int32) int32 { return q.may.Slots()[slot] }
 
-// computeRounds computes the rounds if nothing is lost. It reports whether every rule fires and every
-// Done slot is set, also if every multicast is lost. That is what the check deadlock, and in part the
-// check retire, require.
+// computeRounds computes the rounds if nothing is lost. It reports whether every rule fires and
+// every Done slot is set, also if every multicast is lost. That is what the check deadlock, and in
+// part the check retire, require.
 func (q *quotient) computeRounds() bool {
 	if q.multicasts && !q.complete(q.Run(fixpoint.Model{LoseMcast: true})) {
 		return false
@@ -154,7 +146,7 @@ func (q *quotient) complete(res *fixpoint.Result) bool {
 // is put or folded once and read; every chunk is put to a rank that wants or names it.
 func (q *quotient) wellformed() bool {
 	awaited, read := make([]bool, len(q.initial)), make([]bool, len(q.initial))
-	given := filled(len(q.initial), -1) // by slot: the last rule that waits for it
+	given := slices.Repeat([]int32{-1}, len(q.initial)) // by slot: the last rule that waits for it
 	for i := range q.members {
 		for _, id := range q.Done(i) {
 			awaited[id] = true

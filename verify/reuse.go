@@ -119,9 +119,9 @@ func aheadOf(q *equations, signal func(to, slot int32) bool, limit int) (runAhea
 	return ahead, err
 }
 
-// goBack goes back one operation after the other until that changes nothing, and finds how far ranks
-// may run ahead of the ranks in the span. It returns the last analysis, or nil if the sets take too much
-// memory.
+// goBack goes back one operation after the other until that changes nothing, and finds how far
+// ranks may run ahead of the ranks in the span. It returns the last analysis, or nil if the sets
+// take too much memory.
 func (ra *runAhead) goBack(a *must) *must {
 	free, apart := math.MaxInt, math.MaxInt
 	for back := 0; ; back++ {

@@ -532,8 +532,8 @@ func TestBlocksPassedOnTwice(t *testing.T) {
 	require.ErrorContains(t, full.Err(), "once: ")
 }
 
-// TestOnlyMulticastsBreakTheCircle checks that puts may not wait for each other in a circle that only
-// multicasts break, because these may be lost.
+// TestOnlyMulticastsBreakTheCircle checks that puts may not wait for each other in a circle that
+// only multicasts break, because these may be lost.
 func TestOnlyMulticastsBreakTheCircle(t *testing.T) {
 	h, _ := allgatherRing(3, 1)
 	of := programs(func(rank int) ir.Program {

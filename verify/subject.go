@@ -12,9 +12,9 @@ type subject struct {
 	s      *ir.Schedule
 	layout *fixpoint.Layout
 
-	// The slots that end up set in three worlds. The third is the one of the equations, in which nothing
-	// is lost and every possible repair is made. The worlds are the same if there are no multicasts and no
-	// repairs.
+	// The slots that end up set in three worlds. The third is the one of the equations, in which
+	// nothing is lost and every possible repair is made. The worlds are the same if there are no
+	// multicasts and no repairs.
 	calm  *fixpoint.Result // nothing is lost, no repair is made
 	worst *fixpoint.Result // every multicast is lost, repairs are made as needed
 	equations
@@ -23,6 +23,7 @@ type subject struct {
 	mcasts     bool     // there are multicasts
 	folds      bool     // there are folds
 	wellformed bool     // the schedule is well-formed: what rules use is there
+	unordered  bool     // folds have no order
 	terms      *values  // see values
 	maker      []int32  // by slot number: the rule that alone makes the slot, by a fold; see foldedUpon
 	typing     finding  // result of the check typed

@@ -59,6 +59,45 @@ func (v *values) terms(h *ir.Header, inPlace bool) Terms {
 	}
 }
 
+// results are the trees of the chunks that are folded, in the order of the parts of the
+// contributions.
+type results struct {
+	of    int    // the chunks are c<of·InputChunks> …
+	trees []tree // by part
+}
+
+// results returns the trees of each block that is folded from all parts of the contributions. ok is
+// false if no fold makes some chunk of such a block.
+func (v *values) results(h *ir.Header) (all []results, ok bool) {
+	parts := h.InputChunks()
+	if parts == 0 {
+		return nil, false
+	}
+	chunks := make([]int, 0, len(v.first))
+	for k := range v.first {
+		if h.FoldedRanks(k) > 0 {
+			chunks = append(chunks, k)
+		}
+	}
+	slices.Sort(chunks)
+	for _, k := range chunks {
+		if last := len(all) - 1; last < 0 || all[last].of != k/parts {
+			all = append(all, results{of: k / parts})
+		}
+		r := &all[len(all)-1]
+		if len(r.trees) != k%parts {
+			return nil, false
+		}
+		r.trees = append(r.trees, v.first[k].tree())
+	}
+	for _, r := range all {
+		if len(r.trees) != parts {
+			return nil, false
+		}
+	}
+	return all, len(all) > 0
+}
+
 func firstError(sub *subject, proofs ...func(*subject) (string, error)) error {
 	for _, prove := range proofs {
 		if _, err := prove(sub); err != nil {
@@ -138,22 +177,4 @@ func gcd(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// foldsAnything reports whether a schedule folds or renames anything, or should fold.
-func foldsAnything(s *ir.Schedule) bool {
-	if s.Folds() {
-		return true
-	}
-	for rank := range s.Programs {
-		rules := s.Programs[rank].Rules
-		for i := range rules {
-			for _, a := range rules[i].Do {
-				if a.Op == ir.Fold || a.As != ir.None {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }

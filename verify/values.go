@@ -25,7 +25,7 @@ type made struct {
 
 // values returns the terms, or nil if nothing is folded or renamed.
 func (sub *subject) values() *values {
-	if sub.terms == nil && foldsAnything(sub.s) {
+	if sub.terms == nil && (sub.unordered || foldsAnything(sub.s)) {
 		sub.terms = valuesOf(sub)
 	}
 	return sub.terms
@@ -33,6 +33,7 @@ func (sub *subject) values() *values {
 
 func valuesOf(sub *subject) *values {
 	v := &values{forest: newForest(sub.s.Ranks), slots: make([]term, sub.layout.Slots()), first: make(map[int]made)}
+	v.unordered = sub.unordered
 	for i := range v.slots {
 		v.slots[i] = term{node: noNode}
 	}
@@ -111,41 +112,20 @@ func (v *values) arrive(slot int, t term) {
 	}
 }
 
-// results are the trees of the chunks that are folded, in the order of the parts of the
-// contributions.
-type results struct {
-	of    int    // the chunks are c<of·InputChunks> …
-	trees []tree // by part
-}
-
-// results returns the trees of each block that is folded from all parts of the contributions. ok is
-// false if no fold makes some chunk of such a block.
-func (v *values) results(h *ir.Header) (all []results, ok bool) {
-	parts := h.InputChunks()
-	if parts == 0 {
-		return nil, false
+// foldsAnything reports whether a schedule folds or renames anything, or should fold.
+func foldsAnything(s *ir.Schedule) bool {
+	if s.Folds() {
+		return true
 	}
-	chunks := make([]int, 0, len(v.first))
-	for k := range v.first {
-		if h.FoldedRanks(k) > 0 {
-			chunks = append(chunks, k)
+	for rank := range s.Programs {
+		rules := s.Programs[rank].Rules
+		for i := range rules {
+			for _, a := range rules[i].Do {
+				if a.Op == ir.Fold || a.As != ir.None {
+					return true
+				}
+			}
 		}
 	}
-	slices.Sort(chunks)
-	for _, k := range chunks {
-		if last := len(all) - 1; last < 0 || all[last].of != k/parts {
-			all = append(all, results{of: k / parts})
-		}
-		r := &all[len(all)-1]
-		if len(r.trees) != k%parts {
-			return nil, false
-		}
-		r.trees = append(r.trees, v.first[k].tree())
-	}
-	for _, r := range all {
-		if len(r.trees) != parts {
-			return nil, false
-		}
-	}
-	return all, len(all) > 0
+	return false
 }

@@ -56,7 +56,15 @@ func Match(g *Graph, x Index) ([]int, error) {
 
 // ends returns the operations of one kind, sorted by channel.
 func ends(g *Graph, kind Kind) []end {
-	var all []end
+	n := 0
+	for _, ops := range g.Ranks {
+		for i := range ops {
+			if ops[i].Kind == kind {
+				n++
+			}
+		}
+	}
+	all := make([]end, 0, n)
 	for rank := range g.Ranks {
 		for i := range g.Ranks[rank] {
 			o := &g.Ranks[rank][i]

@@ -9,10 +9,10 @@ import (
 
 // Run is a graph as a schedule, and the run of that schedule.
 type Run struct {
-	// Schedule has a rule for each operation, in the order of the operations. Signal j of a rank is the
-	// message of its j-th receive. Behind these, the rank has a signal for each operation, which it puts to
-	// itself when the operation has ended. A rank enters when it starts, and is done when all messages of
-	// others have come.
+	// Schedule has a rule for each operation, in the order of the operations. Signal j of a rank is
+	// the message of its j-th receive. Behind these, the rank has a signal for each operation,
+	// which it puts to itself when the operation has ended. A rank enters when it starts, and is
+	// done when all messages of others have come.
 	Schedule *ir.Schedule
 	System   *fixpoint.System
 
@@ -20,13 +20,15 @@ type Run struct {
 	Order []int32
 
 	g     *Graph
+	x     Index
+	mates []int
 	recvs [][]int32 // by rank and signal: the index of the receive
 }
 
-// NewRun runs g. x and mates are the results of [NewIndex] and [Match] for g. The error is a [*Fault] if
-// operations wait for each other in a cycle.
+// NewRun runs g. x and mates are the results of [NewIndex] and [Match] for g. The error is a
+// [*Fault] if operations wait for each other in a cycle.
 func NewRun(g *Graph, x Index, mates []int) (*Run, error) {
-	r := &Run{g: g, recvs: make([][]int32, len(g.Ranks))}
+	r := &Run{g: g, x: x, mates: mates, recvs: make([][]int32, len(g.Ranks))}
 	message := make([]int32, x.Len()) // by number of a receive: its signal
 	for rank := range g.Ranks {
 		for i := range g.Ranks[rank] {
@@ -66,7 +68,8 @@ func NewRun(g *Graph, x Index, mates []int) (*Run, error) {
 	return nil, g.cycle(ops)
 }
 
-// program returns the program of a rank. message returns the signal of the receiver that a send sets.
+// program returns the program of a rank. message returns the signal of the receiver that a send
+// sets.
 func (r *Run) program(rank int, message func(send int) ir.Slot) ir.Program {
 	ops, recvs := r.g.Ranks[rank], len(r.recvs[rank])
 	waits, does := len(ops), len(ops)

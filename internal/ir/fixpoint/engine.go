@@ -1,7 +1,9 @@
 package fixpoint
 
-// engine.cast holds, by multicast, the rank that has made it, or one of these values. Once two ranks
-// have made a multicast, every rank has its chunk.
+import "slices"
+
+// engine.cast holds, by multicast, the rank that has made it, or one of these values. Once two
+// ranks have made a multicast, every rank has its chunk.
 const (
 	castNobody = -1
 	castAll    = -2
@@ -26,14 +28,14 @@ func newEngine(y *System, m Model) *engine {
 	e := &engine{System: y, m: m,
 		Result: Result{
 			system: y,
-			slots:  filled(y.Slots(), -1),
-			causes: filled(y.Slots(), -1),
-			rules:  filled(y.Rules(), -1),
+			slots:  slices.Repeat([]int32{-1}, y.Slots()),
+			causes: slices.Repeat([]int32{-1}, y.Slots()),
+			rules:  slices.Repeat([]int32{-1}, y.Rules()),
 			fired:  make([]int32, 0, y.Rules()),
 		},
 		missing: make([]int32, y.Rules()),
 		queue:   make([]int32, 0, y.Slots()),
-		cast:    filled(len(y.casts), castNobody),
+		cast:    slices.Repeat([]int32{castNobody}, len(y.casts)),
 	}
 	if len(m.Without) > 0 {
 		e.blocked = make(map[int32]bool, len(m.Without))
@@ -42,14 +44,6 @@ func newEngine(y *System, m Model) *engine {
 		e.blocked[int32(y.layout.Slot(p.Rank, p.Slot))] = true
 	}
 	return e
-}
-
-func filled(n int, v int32) []int32 {
-	a := make([]int32, n)
-	for i := range a {
-		a[i] = v
-	}
-	return a
 }
 
 // start sets the slots that are set from the beginning and fires the rules that wait for nothing.
@@ -84,8 +78,8 @@ func (e *engine) set(slot, cause, round int32) {
 	e.queue = append(e.queue, slot)
 }
 
-// propagate wakes the waiters of all slots that are set. It wakes the waiters of slots that rules set
-// here in this round before the waiters of later slots.
+// propagate wakes the waiters of all slots that are set. It wakes the waiters of slots that rules
+// set here in this round before the waiters of later slots.
 func (e *engine) propagate() {
 	for e.head < len(e.queue) {
 		e.wake(e.queue[e.head])

@@ -30,8 +30,8 @@ type Result struct {
 	fired  []int32 // rule numbers in the order they fire
 }
 
-// Run computes the least fixpoint of s under m. All ranks enter in round 0. Run fails if [NewSystem]
-// does, such as for a rank or slot that does not exist.
+// Run computes the least fixpoint of s under m. All ranks enter in round 0. Run fails if
+// [NewSystem] does, such as for a rank or slot that does not exist.
 func Run(s *ir.Schedule, m Model) (*Result, error) {
 	y, err := NewSystem(s)
 	if err != nil {
@@ -40,7 +40,8 @@ func Run(s *ir.Schedule, m Model) (*Result, error) {
 	return y.Run(m), nil
 }
 
-// Run computes the least fixpoint under m. If the slots of y have no names, m.Without must be empty.
+// Run computes the least fixpoint under m. If the slots of y have no names, m.Without must be
+// empty.
 func (y *System) Run(m Model) *Result {
 	e := newEngine(y, m)
 	e.start()
@@ -52,10 +53,9 @@ func (y *System) Run(m Model) *Result {
 	}
 }
 
-// Slot returns the round in which slot s of rank is set, or -1 if it never is or does not exist. It is
-// for a System with names, as Rule and All are.
-// Enter and the chunks that the rank holds are set in round 0, even if the schedule does not
-// mention them.
+// Slot returns the round in which slot s of rank is set, or -1 if it never is or does not exist. It
+// is for a System with names, as Rule and All are. Enter and the chunks that the rank holds are set
+// in round 0, even if the schedule does not mention them.
 func (r *Result) Slot(rank int, s ir.Slot) int {
 	if id := r.system.layout.Slot(rank, s); id >= 0 {
 		return int(r.slots[id])

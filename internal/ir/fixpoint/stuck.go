@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// WhyNever returns why a slot is never set. If there is a cycle for which the slot waits, directly or
-// not, the path is the nearest one, whose first slot is also its last. Otherwise the path is the shortest
-// one from the slot to a slot that nothing would set. The slots wait for each other in the order of the
-// path.
+// WhyNever returns why a slot is never set. If there is a cycle for which the slot waits, directly
+// or not, the path is the nearest one, whose first slot is also its last. Otherwise the path is the
+// shortest one from the slot to a slot that nothing would set. The slots wait for each other in the
+// order of the path.
 func (r *Result) WhyNever(slot int) (path []int, cycle bool) {
 	g := r.stuck().graph(slot)
 	nearest := g.pathsFrom(slot)
@@ -21,9 +21,9 @@ func (r *Result) WhyNever(slot int) (path []int, cycle bool) {
 // maxWaits bounds the edges of a complete wait-for graph.
 const maxWaits = 1 << 18
 
-// stuck is the wait-for graph of the slots that are never set. An edge leads from a slot that a rule
-// would set to a slot that the rule lacks. A large graph keeps only the first slot that each rule lacks,
-// because that alone keeps the rule from firing.
+// stuck is the wait-for graph of the slots that are never set. An edge leads from a slot that a
+// rule would set to a slot that the rule lacks. A large graph keeps only the first slot that each
+// rule lacks, because that alone keeps the rule from firing.
 type stuck struct {
 	start []int32 // by slot number; one more entry at the end
 	waits []int32 // the slots that are waited for
@@ -58,9 +58,9 @@ func (r *Result) stuck() *stuck {
 	return st
 }
 
-// eachStuck calls f for every rule that never fires, with the slots that it would put or set here and
-// that are never set, and with the slots that it lacks. It lacks none if it is a repair that was
-// cancelled.
+// eachStuck calls f for every rule that never fires, with the slots that it would put or set here
+// and that are never set, and with the slots that it lacks. It lacks none if it is a repair that
+// was cancelled.
 func (r *Result) eachStuck(f func(sets, lacks []int32)) {
 	var sets, lacks []int32
 	for rule, round := range r.rules {
@@ -82,8 +82,8 @@ func (r *Result) eachStuck(f func(sets, lacks []int32)) {
 	}
 }
 
-// waitGraph is a part of the wait-for graph: the slots for which each slot waits, in ascending order,
-// so that the same schedule always gives the same counterexample.
+// waitGraph is a part of the wait-for graph: the slots for which each slot waits, in ascending
+// order, so that the same schedule always gives the same counterexample.
 type waitGraph map[int][]int
 
 // graph returns the part of the wait-for graph that can be reached from a slot. All its slots are

@@ -2,13 +2,14 @@ package fixpoint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/schedgen/schedgen/ir"
 )
 
-// System is rules over numbered slots. Every analysis of what is set, or of what must be set before,
-// works on a System. There are two kinds: [NewSystem] returns the System of a schedule, whose slots
-// and rules have names, and [Unnamed] returns one that its caller fills.
+// System is rules over numbered slots. Every analysis of what is set, or of what must be set
+// before, works on a System. There are two kinds: [NewSystem] returns the System of a schedule,
+// whose slots and rules have names, and [Unnamed] returns one that its caller fills.
 //
 // Ranks, rules and slots are numbered from 0 on. The rules of a rank follow each other.
 type System struct {
@@ -29,8 +30,8 @@ type System struct {
 	waiters lists // by slot: the rules that wait for it
 }
 
-// Set says that a rule sets a slot of rank To. If To is [Here], the slot is one of the rule's own rank
-// and set at once. If To is [All], Slot is the number of a multicast.
+// Set says that a rule sets a slot of rank To. If To is [Here], the slot is one of the rule's own
+// rank and set at once. If To is [All], Slot is the number of a multicast.
 type Set struct{ Slot, To int32 }
 
 // The values of Set.To that are no ranks.
@@ -79,8 +80,8 @@ func (y *System) Reset() {
 	y.when.reset()
 }
 
-// AddRank adds a rank: its slot enter, the other slots that are set from the beginning, and the slots
-// upon which it returns. All ranks are added before any rule.
+// AddRank adds a rank: its slot enter, the other slots that are set from the beginning, and the
+// slots upon which it returns. All ranks are added before any rule.
 func (y *System) AddRank(enter int32, given, done []int32) {
 	y.enter = append(y.enter, enter)
 	y.given.all, y.done.all = append(y.given.all, given...), append(y.done.all, done...)
@@ -94,8 +95,8 @@ func (y *System) AddCast(chunk int, slots []int32) int32 {
 	return int32(len(y.casts) - 1)
 }
 
-// AddRule adds a rule of a rank, and EndRule ends it. In between, [System.Wait] and [System.Add] say
-// for which slots the rule waits and which it sets.
+// AddRule adds a rule of a rank, and EndRule ends it. In between, [System.Wait] and [System.Add]
+// say for which slots the rule waits and which it sets.
 func (y *System) AddRule(rank int) { y.owner = append(y.owner, int32(rank)) }
 
 // Wait adds a slot for which the current rule waits.
@@ -137,8 +138,8 @@ func (y *System) Finish(slots int) {
 	w.start = w.start[:slots+1]
 }
 
-// NewSystem returns the System of s. It fails if [NewLayout] does, or if the rules wait for more than
-// 4·[MaxSlots] slots in all, or do more.
+// NewSystem returns the System of s. It fails if [NewLayout] does, or if the rules wait for more
+// than 4·[MaxSlots] slots in all, or do more.
 func NewSystem(s *ir.Schedule) (*System, error) {
 	l, err := NewLayout(s)
 	if err != nil {
@@ -193,7 +194,7 @@ func NewSystem(s *ir.Schedule) (*System, error) {
 // addRule adds a rule of a schedule.
 func (y *System) addRule(rank int, r *ir.Rule) {
 	if r.IsRepair() && y.unless == nil {
-		y.unless = filled(y.Rules(), -1)
+		y.unless = slices.Repeat([]int32{-1}, y.Rules())
 	}
 	for _, slot := range r.When {
 		y.Wait(int32(y.layout.Slot(rank, slot)))
@@ -229,8 +230,8 @@ func (y *System) Rules() int { return len(y.owner) }
 // Enter returns the slot enter of a rank.
 func (y *System) Enter(rank int) int32 { return y.enter[rank] }
 
-// Given returns the slots of a rank, besides enter, that are set from the beginning. Callers must not
-// modify it, or what the other methods return.
+// Given returns the slots of a rank, besides enter, that are set from the beginning. Callers must
+// not modify it, or what the other methods return.
 func (y *System) Given(rank int) []int32 { return y.given.of(rank) }
 
 // Done returns the slots upon which a rank returns.
