@@ -1,8 +1,6 @@
 package dag
 
-import (
-	"github.com/schedgen/schedgen/ir"
-)
+import "github.com/schedgen/schedgen/ir"
 
 // Contents is a graph as a schedule of what its messages carry and what its ranks fold. A cell of
 // memory can be written many times, but a slot only once. So each message of a cell, and each fold,
@@ -72,12 +70,14 @@ func NewContents(r *Run, h ir.Header, first func(rank, cell int) ir.Slot) (*Cont
 	}
 	total := 0
 	for rank, ops := range r.g.Ranks {
-		n := 0
+		n, rules := 0, 0
 		for i := range ops {
-			n += ops[i].Write.Len
+			if n += ops[i].Write.Len; ops[i].Kind == Send || ops[i].Mix {
+				rules++
+			}
 		}
 		c.last[rank], total = make(map[int]int32, n), total+n
-		c.Schedule.Programs[rank].Rank = rank
+		c.Schedule.Programs[rank] = ir.Program{Rank: rank, Rules: make([]ir.Rule, 0, rules)}
 	}
 	c.writes, c.wrote = make([]write, 0, total), make([]ir.Slot, 0, total)
 	for _, id := range r.Order {
