@@ -24,6 +24,7 @@ type Config struct {
 	TCP     tcp.Config    // how the ranks meet, and how they put over TCP
 	Mcast   *mcast.Config // how they multicast, without its TCP; nil: hybrid does not multicast between hosts
 	Verbs   verbs.Config  // the adapter, without its TCP
+	Memory  bool          // for verbs: ranks of a host reach each other through its memory
 	Host    string        // for hybrid: the host of this rank; "": as the system says
 	Segment *os.File      // for shm: memory that all ranks have inherited; nil: the ranks meet, and all must share memory
 }
@@ -46,6 +47,9 @@ var openers = []struct {
 	{"hybrid", func(ctx context.Context, c *Config) (wire.Transport, error) { return opened(joinHybrid(ctx, c)) }},
 	{"verbs", func(ctx context.Context, c *Config) (wire.Transport, error) {
 		v := c.Verbs
+		if c.Memory {
+			return opened(hybrid.Join(ctx, hybrid.Config{TCP: c.TCP, Verbs: &v, Host: c.Host}))
+		}
 		v.TCP = c.TCP
 		return opened(verbs.Join(ctx, v))
 	}},

@@ -1,6 +1,6 @@
 // Package hybrid is the transport for several hosts with several ranks each. Ranks of one host
 // reach each other through shared memory (package shm), ranks of different hosts over the network
-// (package tcp or mcast). Ranks find out when they join which ranks share a host.
+// (package tcp, mcast or verbs). Ranks find out when they join which ranks share a host.
 //
 // Each pair of ranks uses either memory or the network, so frames of a lane stay in order. If all
 // ranks are on one host, everything goes through its memory, including multicasts. Otherwise
@@ -21,10 +21,12 @@
 package hybrid
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
+	"github.com/schedgen/schedgen/runtime/verbs"
 )
 
 // Config says how a rank finds the other ranks.
@@ -34,6 +36,9 @@ type Config struct {
 	// Mcast, if not nil, says where to multicast between hosts; its TCP and Collect are ignored.
 	// Either all ranks set Mcast or none does.
 	Mcast *mcast.Config
+	// Verbs, if not nil, names the adapter that carries everything between hosts, multicasts too; its
+	// TCP is ignored. Either all ranks set Verbs or none does. Only one of Mcast and Verbs is set.
+	Verbs *verbs.Config
 	// Host names this rank's host, instead of the system. Ranks with the same name must be able to
 	// share memory. At most 200 bytes.
 	Host string
@@ -44,6 +49,9 @@ const maxHost = 200
 func (c *Config) check() error {
 	if len(c.Host) > maxHost {
 		return fmt.Errorf("a Host of %d bytes, at most %d are allowed", len(c.Host), maxHost)
+	}
+	if c.Mcast != nil && c.Verbs != nil {
+		return errors.New("either Mcast or Verbs carries multicasts, not both")
 	}
 	return nil
 }

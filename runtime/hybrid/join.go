@@ -9,6 +9,8 @@ import (
 	"github.com/schedgen/schedgen/internal/clock"
 	"github.com/schedgen/schedgen/internal/meet"
 	"github.com/schedgen/schedgen/internal/transport/datagram"
+	"github.com/schedgen/schedgen/internal/transport/ibv"
+	"github.com/schedgen/schedgen/internal/transport/rdma"
 	"github.com/schedgen/schedgen/internal/transport/reactor"
 	"github.com/schedgen/schedgen/internal/transport/segment"
 	"github.com/schedgen/schedgen/internal/transport/stream"
@@ -49,6 +51,9 @@ func join(ctx context.Context, cfg *Config) (*Transport, error) {
 	if cfg.Mcast != nil {
 		c.Transport = "hybrid with multicast"
 	}
+	if cfg.Verbs != nil {
+		c.Transport = "hybrid with verbs"
+	}
 	c.Prepare = func(ctx context.Context, puts *stream.Transport, m *meet.Meeting) error {
 		return t.prepare(ctx, puts.Reactor(), m)
 	}
@@ -70,19 +75,28 @@ type network interface {
 }
 
 // connect joins all ranks over the network.
-func (t *Transport) connect(ctx context.Context, cfg *Config, puts stream.Config) error {
-	if cfg.Mcast == nil {
-		net, err := stream.Join(ctx, puts)
-		if err == nil {
-			t.net = net
-		}
-		return err
+func (t *Transport) connect(ctx context.Context, cfg *Config, puts stream.Config) (err error) {
+	var net network
+	switch m, v := cfg.Mcast, cfg.Verbs; {
+	case m != nil:
+		net, err = datagram.Join(ctx, datagram.Config{
+			TCP:       puts,
+			Interface: m.Interface, Family: m.Family, MTU: m.MTU, Hops: m.Hops, Group: m.Group, Heard: m.Heard, Groups: m.Groups, Loss: m.Loss, Seed: m.Seed,
+		})
+	case v != nil:
+		net, err = rdma.Join(ctx, rdma.Config{
+			TCP: puts, Loss: v.Loss, Seed: v.Seed,
+			Open: func(layout func(rdma.Address) rdma.Layout) (rdma.Adapter, error) {
+				port, err := ibv.Named(v.Device, v.Address)
+				if err != nil {
+					return nil, err
+				}
+				return ibv.Open(port, layout)
+			},
+		})
+	default:
+		net, err = stream.Join(ctx, puts)
 	}
-	m := cfg.Mcast
-	net, err := datagram.Join(ctx, datagram.Config{
-		TCP:       puts,
-		Interface: m.Interface, Family: m.Family, MTU: m.MTU, Hops: m.Hops, Group: m.Group, Heard: m.Heard, Groups: m.Groups, Loss: m.Loss, Seed: m.Seed,
-	})
 	if err == nil {
 		t.net = net
 	}

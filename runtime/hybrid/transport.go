@@ -87,6 +87,13 @@ func (t *Transport) Taken(to int) uint64 {
 	return 0
 }
 
+// Open implements [wire.Opener]; memory needs no connections.
+func (t *Transport) Open(to int) {
+	if net, ok := t.net.(wire.Opener); ok && !t.isNear(to) {
+		net.Open(to)
+	}
+}
+
 // Mcast queues f for all other ranks, or for the ranks of its communicator's group. It uses the
 // network if any rank is there.
 func (t *Transport) Mcast(f *wire.Frame) {

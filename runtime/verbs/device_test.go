@@ -5,6 +5,7 @@ package verbs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/schedgen/schedgen/internal/test/transporttest"
+	"github.com/schedgen/schedgen/runtime/hybrid"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/verbs"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -28,6 +30,24 @@ func TestCommunicators(t *testing.T) { transporttest.Communicators(t, connect(ve
 func TestComm(t *testing.T) { transporttest.Comm(t, connect(verbs.Config{})) }
 
 func TestSplit(t *testing.T) { transporttest.Split(t, connect(verbs.Config{})) }
+
+// Ranks of a host share memory, and the adapter carries everything between hosts, multicasts too.
+func TestHybrid(t *testing.T) {
+	connect := func(t testing.TB, size int) []wire.Transport {
+		name := adapter(t)
+		var list []wire.Transport
+		for _, tr := range joined(t, size, func(ctx context.Context, rank int, c tcp.Config) (*hybrid.Transport, error) {
+			host := fmt.Sprintf("%s host %d", t.Name(), rank%2)
+			return hybrid.Join(ctx, hybrid.Config{TCP: c, Verbs: &verbs.Config{Device: name}, Host: host})
+		}) {
+			list = append(list, tr)
+		}
+		return list
+	}
+	t.Run("frames", func(t *testing.T) { transporttest.Frames(t, connect) })
+	t.Run("communicators", func(t *testing.T) { transporttest.Communicators(t, connect) })
+	t.Run("operations", func(t *testing.T) { transporttest.CommSample(t, connect) })
+}
 
 // TestCommLossy drops many datagrams.
 func TestCommLossy(t *testing.T) { transporttest.Comm(t, connect(verbs.Config{Loss: 0.2, Seed: 1})) }
@@ -55,20 +75,28 @@ func connect(base verbs.Config) transporttest.Make {
 
 // joinAll joins size ranks, each with a configuration that edit completes.
 func joinAll(t testing.TB, size int, edit func(rank int, c *verbs.Config)) []*verbs.Transport {
+	return joined(t, size, func(ctx context.Context, rank int, c tcp.Config) (*verbs.Transport, error) {
+		var cfg verbs.Config
+		edit(rank, &cfg)
+		cfg.TCP.Rank, cfg.TCP.Size, cfg.TCP.Coordinator, cfg.TCP.Listener = c.Rank, c.Size, c.Coordinator, c.Listener
+		return verbs.Join(ctx, cfg)
+	})
+}
+
+// joined joins size ranks by a function.
+func joined[T any](t testing.TB, size int, join func(ctx context.Context, rank int, c tcp.Config) (T, error)) []T {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	trs, errs := make([]*verbs.Transport, size), make([]error, size)
+	trs, errs := make([]T, size), make([]error, size)
 	var wg sync.WaitGroup
 	for rank := range size {
-		var cfg verbs.Config
-		edit(rank, &cfg)
-		cfg.TCP.Rank, cfg.TCP.Size, cfg.TCP.Coordinator = rank, size, l.Addr().String()
+		cfg := tcp.Config{Rank: rank, Size: size, Coordinator: l.Addr().String()}
 		if rank == 0 {
-			cfg.TCP.Listener = l
+			cfg.Listener = l
 		}
-		wg.Go(func() { trs[rank], errs[rank] = verbs.Join(ctx, cfg) })
+		wg.Go(func() { trs[rank], errs[rank] = join(ctx, rank, cfg) })
 	}
 	wg.Wait()
 	require.NoError(t, errors.Join(errs...))

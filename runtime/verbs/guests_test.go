@@ -41,6 +41,7 @@ func TestGuests(t *testing.T) {
 		{"one host", false, "", suite("1", "2048", "TestPorts|TestLockedMemory|TestTwoJobs|TestFrames|TestCommunicators|TestSplit")},
 		{"barriers and messages", false, "", suite("1", "2048", "TestComm$/(Barrier|Anycast)")},
 		{"communicators", false, "", append(suite("1", "2048", "TestComm$"), "-test.skip", "TestComm/(Barrier|Anycast)")},
+		{"memory and verbs", true, "", suite("1", "2048", "TestHybrid")},
 		{"loss", false, "", suite("1", "2048", "TestCommLossy/(Bcast|Back|Delay|Mixed|Crash)")},
 		{"hosts", true, "", append([]string{"--loss", "0.01"}, suite("3", "512", "TestHosts")...)},
 		{"killed processes", false, "", []string{"--guests", "1", "--memory", "1024", "--", "schedlab", "kills", "--transports", "verbs", "--kills", "12", "--ranks", "4"}},

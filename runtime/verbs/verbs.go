@@ -15,16 +15,12 @@ package verbs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/netip"
-	"strconv"
-	"strings"
 
+	"github.com/schedgen/schedgen/internal/transport/ibv"
 	"github.com/schedgen/schedgen/internal/transport/rdma"
 	"github.com/schedgen/schedgen/internal/transport/stream"
 	"github.com/schedgen/schedgen/runtime/tcp"
-	"github.com/schedgen/schedgen/runtime/verbs/internal/ibv"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
 
@@ -55,7 +51,7 @@ const MaxSize = rdma.MaxSize
 
 // Reasons why a rank cannot join, or is lost.
 var (
-	ErrNotBuilt = errors.New("this program is built without verbs (go build -tags verbs, with cgo and Debian's libibverbs-dev and librdmacm-dev)")
+	ErrNotBuilt = ibv.ErrNotBuilt
 	ErrNoDevice = ibv.ErrNoDevice // the system has no device
 	ErrDevice   = ibv.ErrDevice   // there is no device of that name
 	ErrPort     = ibv.ErrPort     // the device has no such port
@@ -80,8 +76,14 @@ type Transport struct {
 // put something to it, or when something is put. Rank 0 draws the group at random.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	t, err := rdma.Join(ctx, rdma.Config{
-		Options: stream.Options(cfg.TCP), Loss: cfg.Loss, Seed: cfg.Seed,
-		Open: func(layout func(rdma.Address) rdma.Layout) (rdma.Adapter, error) { return open(&cfg, layout) },
+		TCP: stream.Config{Options: stream.Options(cfg.TCP)}, Loss: cfg.Loss, Seed: cfg.Seed,
+		Open: func(layout func(rdma.Address) rdma.Layout) (rdma.Adapter, error) {
+			p, err := cfg.port()
+			if err != nil {
+				return nil, err
+			}
+			return ibv.Open(p, layout)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -89,20 +91,20 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 	return &Transport{t, t, t, t, t.Group()}, nil
 }
 
+// Check returns an error if no port can be opened for cfg.
+func Check(cfg Config) error {
+	p, err := cfg.port()
+	if err != nil {
+		return err
+	}
+	return ibv.Check(p)
+}
+
 // port returns the port that cfg selects.
-func (c *Config) port() (p ibv.Config, err error) {
-	name, number, found := strings.Cut(c.Device, ":")
-	p = ibv.Config{Device: name, Port: 1}
-	if found {
-		if p.Port, err = strconv.Atoi(number); err != nil || p.Port < 1 || p.Port > 255 {
-			return p, fmt.Errorf("%w: %q is not NAME or NAME:PORT, such as mlx5_0:1", ErrPort, c.Device)
-		}
-	}
-	if c.Address.IsValid() {
-		p.GID = c.Address.As16()
-	}
+func (c *Config) port() (ibv.Config, error) {
+	p, err := ibv.Named(c.Device, c.Address)
 	p.Managed = c.managed
-	return p, nil
+	return p, err
 }
 
 // Group returns the group of all ranks; on RoCE it is an IPv4 address.

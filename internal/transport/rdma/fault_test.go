@@ -161,7 +161,7 @@ func TestRefusedWork(t *testing.T) {
 // A rank that is gone without a goodbye is noticed by a rank that has nothing to send to it.
 func TestPulse(t *testing.T) {
 	now := new(clock.Manual)
-	n, trs := joined(t, 3, func(_ int, _ *Fabric, c *Config) { c.Clock = now })
+	n, trs := joined(t, 3, func(_ int, _ *Fabric, c *Config) { c.TCP.Clock = now })
 	s := newEnds()
 	gone := trs[2].adapter.(*port)
 	n.mu.Lock()

@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -17,7 +18,9 @@ import (
 
 // Config says how a rank finds the others, and which port it uses.
 type Config struct {
-	stream.Options
+	// TCP is the transport by which ranks meet and connect. Its Blob must leave room for this
+	// transport's card. Its Prepare runs after this transport's.
+	TCP stream.Config
 	// Open opens a port, calls layout with the port's address, and creates what layout returns.
 	Open func(layout func(Address) Layout) (Adapter, error)
 	// Loss is the probability with which this rank drops a received datagram. The random numbers
@@ -31,12 +34,14 @@ var ErrKey = errors.New("adapters cannot seal traffic: use Key and Encrypt with 
 
 func (c *Config) check() error {
 	switch {
-	case len(c.Key) > 0 || c.Encrypt:
+	case len(c.TCP.Key) > 0 || c.TCP.Encrypt:
 		return ErrKey
-	case c.Size > MaxSize:
-		return fmt.Errorf("%d ranks, at most %d are allowed", c.Size, MaxSize)
-	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:
-		return fmt.Errorf("rank %d is not in 0 … %d", c.Rank, c.Size-1)
+	case c.TCP.Size > MaxSize:
+		return fmt.Errorf("%d ranks, at most %d are allowed", c.TCP.Size, MaxSize)
+	case c.TCP.Size < 1 || c.TCP.Rank < 0 || c.TCP.Rank >= c.TCP.Size:
+		return fmt.Errorf("rank %d is not in 0 … %d", c.TCP.Rank, c.TCP.Size-1)
+	case len(c.TCP.Blob) > meet.MaxBlob-cardLen:
+		return fmt.Errorf("TCP.Blob has %d bytes, at most %d are allowed", len(c.TCP.Blob), meet.MaxBlob-cardLen)
 	case !(c.Loss >= 0 && c.Loss <= 1):
 		return fmt.Errorf("loss %v is not a probability", c.Loss)
 	}
@@ -45,8 +50,8 @@ func (c *Config) check() error {
 
 // Join makes the ranks meet. They connect later, as schedules require.
 func Join(ctx context.Context, cfg Config) (*Transport, error) {
-	if cfg.Listener != nil && !cfg.Share {
-		defer cfg.Listener.Close()
+	if cfg.TCP.Listener != nil && !cfg.TCP.Share {
+		defer cfg.TCP.Listener.Close()
 	}
 	t, err := join(ctx, &cfg)
 	if err != nil {
@@ -56,15 +61,16 @@ func Join(ctx context.Context, cfg Config) (*Transport, error) {
 }
 
 func join(ctx context.Context, cfg *Config) (*Transport, error) {
-	if cfg.Rand == nil {
-		cfg.Rand = rand.Reader
+	if cfg.TCP.Rand == nil {
+		cfg.TCP.Rand = rand.Reader
 	}
 	t, own, err := begin(cfg)
 	if err != nil {
-		stream.Tell(ctx, stream.Config{Options: cfg.Options, Transport: "verbs"}, fmt.Errorf("verbs: %w", err))
-		return nil, fmt.Errorf("join as rank %d of %d: %w", cfg.Rank, cfg.Size, err)
+		cfg.TCP.Transport = cmp.Or(cfg.TCP.Transport, "verbs")
+		stream.Tell(ctx, cfg.TCP, fmt.Errorf("verbs: %w", err))
+		return nil, fmt.Errorf("join as rank %d of %d: %w", cfg.TCP.Rank, cfg.TCP.Size, err)
 	}
-	t.way.puts, err = stream.Join(ctx, stream.Config{Options: cfg.Options, Transport: "verbs", Blob: own.encode(), Prepare: t.prepare})
+	t.way.puts, err = stream.Join(ctx, cfg.TCP.Below("verbs", own.encode(), t.prepare, func() {}))
 	if err != nil {
 		return nil, errors.Join(err, t.adapter.Close())
 	}
@@ -81,7 +87,7 @@ func begin(cfg *Config) (*Transport, *card, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	own, err := t.card(cfg.Rand)
+	own, err := t.card(cfg.TCP.Rand)
 	if err != nil {
 		return nil, nil, errors.Join(err, t.adapter.Close())
 	}
@@ -90,13 +96,13 @@ func begin(cfg *Config) (*Transport, *card, error) {
 
 func newTransport(cfg *Config) *Transport {
 	t := &Transport{
-		rank: cfg.Rank, size: cfg.Size, clock: clock.OrSystem(cfg.Clock), peers: make([]pair, cfg.Size), found: make([]Completion, mostCompletions),
+		rank: cfg.TCP.Rank, size: cfg.TCP.Size, clock: clock.OrSystem(cfg.TCP.Clock), peers: make([]pair, cfg.TCP.Size), found: make([]Completion, mostCompletions),
 	}
 	for rank := range t.peers {
 		t.peers[rank].rank = rank
 	}
 	t.way.t = t
-	t.grams.loss, t.grams.random = cfg.Loss, mathrand.New(mathrand.NewPCG(cfg.Seed, uint64(cfg.Rank)))
+	t.grams.loss, t.grams.random = cfg.Loss, mathrand.New(mathrand.NewPCG(cfg.Seed, uint64(cfg.TCP.Rank)))
 	return t
 }
 

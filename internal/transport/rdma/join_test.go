@@ -23,9 +23,9 @@ func JoinAll(t testing.TB, size int, edit func(rank int, c *Config)) ([]*Transpo
 	var wg sync.WaitGroup
 	for rank := range size {
 		var cfg Config
-		cfg.Rank, cfg.Size, cfg.Coordinator = rank, size, l.Addr().String()
+		cfg.TCP.Rank, cfg.TCP.Size, cfg.TCP.Coordinator = rank, size, l.Addr().String()
 		if rank == 0 {
-			cfg.Listener = l
+			cfg.TCP.Listener = l
 		}
 		edit(rank, &cfg)
 		wg.Go(func() { trs[rank], errs[rank] = Join(ctx, cfg) })

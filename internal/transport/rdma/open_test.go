@@ -269,7 +269,7 @@ func TestAllowed(t *testing.T) {
 
 // The greatest number of ranks does not depend on how many others each connects with.
 func TestManyRanks(t *testing.T) {
-	cfg := Config{Options: stream.Options{Size: MaxSize + 1}}
+	cfg := Config{TCP: stream.Config{Options: stream.Options{Size: MaxSize + 1}}}
 	_, err := Join(context.Background(), cfg)
 	require.ErrorContains(t, err, fmt.Sprintf("%d ranks, at most %d", MaxSize+1, MaxSize))
 	kind, rank, n := splitID(workID(idReceive, MaxSize-1, 1<<32-1))

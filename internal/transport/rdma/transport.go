@@ -68,6 +68,9 @@ func (t *Transport) Caps() wire.Caps {
 	return caps
 }
 
+// Reactor returns the reactor of the sockets, for transports with further descriptors.
+func (t *Transport) Reactor() *reactor.Reactor { return t.way.puts.Reactor() }
+
 // Stats returns the counters. It is called under the same lock as Poll.
 func (t *Transport) Stats() wire.Stats {
 	s := t.stats

@@ -2,10 +2,17 @@
 // package rdma. Most of it is C, and without the build tag verbs it has no adapter.
 package ibv
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
 
 // Problems with an adapter.
 var (
+	ErrNotBuilt = errors.New("this program is built without verbs (go build -tags verbs, with cgo and Debian's libibverbs-dev and librdmacm-dev)")
 	ErrNoDevice = errors.New("this system has no RDMA device (a software one: rdma link add rxe0 type rxe netdev eth0)")
 	ErrDevice   = errors.New("there is no such RDMA device")
 	ErrPort     = errors.New("the device has no such port")
@@ -24,4 +31,21 @@ type Config struct {
 	// Managed makes the connection manager of RDMA join groups on Ethernet, as on InfiniBand. By
 	// default a socket joins them, which requires less of the system.
 	Managed bool
+}
+
+// Named returns the configuration of a device, such as mlx5_0, or mlx5_0:2 for its port 2. The empty
+// name stands for the first device with an active port. address, if valid, is the one by which a port
+// of Ethernet is known.
+func Named(device string, address netip.Addr) (c Config, err error) {
+	name, number, found := strings.Cut(device, ":")
+	c = Config{Device: name, Port: 1}
+	if found {
+		if c.Port, err = strconv.Atoi(number); err != nil || c.Port < 1 || c.Port > 255 {
+			return c, fmt.Errorf("%w: %q is not NAME or NAME:PORT, such as mlx5_0:1", ErrPort, device)
+		}
+	}
+	if address.IsValid() {
+		c.GID = address.As16()
+	}
+	return c, nil
 }
