@@ -34,7 +34,7 @@ func initramfs(ctx context.Context, v *Verb, image *debian.Image) ([]cpio.Entry,
 		return nil, err
 	}
 	for _, name := range v.programs() {
-		if err := f.addProgram(ctx, name, guestProgram(name)); err != nil {
+		if err := f.add(ctx, name); err != nil {
 			return nil, err
 		}
 	}
@@ -50,8 +50,34 @@ func (v *Verb) programs() []string {
 	return append([]string{v.Command[0]}, v.Add...)
 }
 
-// guestProgram returns the path that a file of the host has in guests.
-func guestProgram(file string) string { return path.Join(programsDir, filepath.Base(file)) }
+// guestProgram returns the path that a file of the host has in guests. A directory keeps its path.
+func guestProgram(file string) string {
+	if isDirectory(file) {
+		return filepath.Clean(file)
+	}
+	return path.Join(programsDir, filepath.Base(file))
+}
+
+func isDirectory(file string) bool {
+	about, err := os.Stat(file)
+	return err == nil && about.IsDir()
+}
+
+// add adds a file of --add, or all files below a directory.
+func (f *files) add(ctx context.Context, name string) error {
+	if !isDirectory(name) {
+		return f.addProgram(ctx, name, guestProgram(name))
+	}
+	return filepath.WalkDir(guestProgram(name), func(file string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if about, err := os.Stat(file); err != nil || !about.Mode().IsRegular() { // a link stands for its file
+			return err
+		}
+		return f.addProgram(ctx, file, file)
+	})
+}
 
 // addSystem adds the files that do not depend on the command.
 func (f *files) addSystem(ctx context.Context, guests int) error {

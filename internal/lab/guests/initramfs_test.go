@@ -46,6 +46,25 @@ func TestWhatAGuestFinds(t *testing.T) {
 	}
 	require.NotEmpty(t, got["init"])
 	require.NotContains(t, got, "usr/lib/x86_64-linux-gnu/libibverbs/libsiw-rdmav34.so", "other adapters have no use here")
+	tree := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(tree, "below"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(tree, "below", "plugin"), []byte("#!plugin"), 0o644))
+	require.NoError(t, os.Symlink("below/plugin", filepath.Join(tree, "link")))
+	o.Add = []string{tree}
+	require.NoError(t, o.checkPrograms())
+	entries, err = initramfs(t.Context(), o, image)
+	require.NoError(t, err)
+	for _, e := range entries {
+		got[e.Name] = string(e.Body)
+	}
+	for _, name := range []string{"below/plugin", "link"} {
+		require.Equal(t, "#!plugin", got[filepath.Join(tree, name)[1:]], "a directory keeps its path, and a link is its file")
+	}
+	o.Add = []string{"internal"}
+	require.NoError(t, os.Mkdir(filepath.Join(tree, "internal"), 0o755))
+	t.Chdir(tree)
+	require.EqualError(t, o.checkPrograms(), "--add=internal: a directory keeps its path in guests, so it must be absolute")
+	o.Add = nil
 	o.Command = []string{"/no/such/command"}
 	_, err = initramfs(t.Context(), o, image)
 	require.ErrorContains(t, err, "/no/such/command")

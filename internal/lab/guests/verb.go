@@ -27,7 +27,7 @@ type Verb struct {
 	Boot    time.Duration `default:"3m" help:"Longest time until guests are up."`
 	Timeout time.Duration `default:"5m" help:"Longest time of the command."`
 	Kill    []kill        `sep:"none" placeholder:"G@TIME[=TEXT]" help:"Kill guest G this long after the commands have started or, with TEXT, after its command has printed a line with TEXT; may be repeated."`
-	Add     []string      `sep:"none" placeholder:"FILE" complete:"file" help:"File of the host to copy to a directory of the guests' PATH, with its libraries; may be repeated."`
+	Add     []string      `sep:"none" placeholder:"FILE" complete:"file" help:"File of the host to copy to a directory of the guests' PATH, with its libraries, or a directory, by its whole path, which keeps that path; may be repeated."`
 	Out     string        `placeholder:"DIR" complete:"directory" help:"Directory for the files that the command leaves in OUT, below guestN/."`
 	Cache   string        `placeholder:"DIR" complete:"directory" help:"Directory for kernels and programs made from packages; default schedgen/guests below the user's cache."`
 	Kernel  string        `default:"linux-image-amd64" placeholder:"PACKAGE" help:"Debian package of the guests' kernel; default linux-image-amd64."`
@@ -108,6 +108,9 @@ func (v *Verb) check() error {
 func (v *Verb) checkPrograms() error {
 	from := map[string]string{}
 	for _, file := range v.programs() {
+		if isDirectory(file) && !filepath.IsAbs(file) {
+			return fmt.Errorf("--add=%s: a directory keeps its path in guests, so it must be absolute", file)
+		}
 		at := guestProgram(file)
 		if other, taken := from[at]; taken && other != file {
 			return fmt.Errorf("%s and %s would both be %s", file, other, at)
