@@ -162,7 +162,7 @@ func (c *mpiCmd) writeHeader(ctx context.Context, std terminal.Stdio) error {
 	if err != nil {
 		return err
 	}
-	goLibrary, err := builtGo(ctx, std, cache, self)
+	goLibrary, err := builtGo(ctx, std, cache, self, usesVerbs(std.Getenv))
 	if err != nil {
 		return fmt.Errorf("engine go: %w", err)
 	}
@@ -230,9 +230,9 @@ func (c *mpiCmd) goLibrary(ctx context.Context, std terminal.Stdio) string {
 	if err == nil {
 		find := mpi.FindGo
 		if c.Engine == "go" || c.Tune {
-			find = func(cache, self string) (string, error) { return builtGo(ctx, std, cache, self) }
+			find = func(cache, self string, verbs bool) (string, error) { return builtGo(ctx, std, cache, self, verbs) }
 		}
-		path, err = find(cache, self)
+		path, err = find(cache, self, usesVerbs(std.Getenv))
 	}
 	switch {
 	case err == nil:
@@ -246,13 +246,17 @@ func (c *mpiCmd) goLibrary(ctx context.Context, std terminal.Stdio) string {
 }
 
 // builtGo returns the path of engine go, which it builds if it is missing.
-func builtGo(ctx context.Context, std terminal.Stdio, cache, self string) (string, error) {
-	if path, err := mpi.FindGo(cache, self); err == nil {
+func builtGo(ctx context.Context, std terminal.Stdio, cache, self string, verbs bool) (string, error) {
+	if path, err := mpi.FindGo(cache, self, verbs); err == nil {
 		return path, nil
 	}
 	fmt.Fprintln(std.Err, "schedgen: mpi: building engine go, which takes up to a minute")
-	return mpi.BuildGo(ctx, cache, self)
+	return mpi.BuildGo(ctx, cache, self, verbs)
 }
+
+// usesVerbs reports whether variables ask for the transport verbs, with which engine go has to be
+// built.
+func usesVerbs(getenv func(string) string) bool { return getenv("SCHEDGEN_TRANSPORT") == "verbs" }
 
 // replaced returns env with variables added at its end, in place of others with their names. A
 // program would use the first of two variables with one name.
@@ -345,7 +349,7 @@ func (c *mpiCmd) environment(preload, goLibrary string, library *mpi.Library, ru
 		if c.Interface != "" {
 			env = append(env, "SCHEDGEN_MPI_INTERFACE="+c.Interface)
 		}
-		for _, name := range []string{"SCHEDGEN_TRANSPORT", "SCHEDGEN_KEY_FILE", "SCHEDGEN_ENCRYPT"} {
+		for _, name := range []string{"SCHEDGEN_TRANSPORT", "SCHEDGEN_DEVICE", "SCHEDGEN_KEY_FILE", "SCHEDGEN_ENCRYPT"} {
 			if value, ok := os.LookupEnv(name); ok {
 				env = append(env, name+"="+value)
 			}

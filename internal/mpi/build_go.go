@@ -9,15 +9,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	goruntime "runtime"
 )
 
 // BuildGo builds the engine go with the machine's Go toolchain, from the source of this program. It
 // builds nothing if the user's cache has the engine of the same program. command is the path of the
-// program. BuildGo returns the path of a shared object for the variable SCHEDGEN_MPI_GO of the
-// library.
-func BuildGo(ctx context.Context, cache, command string) (string, error) {
-	path, err := pathOfGo(cache, command)
+// program. With verbs, the engine has the transport verbs, and needs libibverbs wherever it runs.
+// BuildGo returns the path of a shared object for the variable SCHEDGEN_MPI_GO of the library.
+func BuildGo(ctx context.Context, cache, command string, verbs bool) (string, error) {
+	path, err := pathOfGo(cache, command, verbs)
 	if err != nil {
 		return "", err
 	}
@@ -42,19 +43,29 @@ func BuildGo(ctx context.Context, cache, command string) (string, error) {
 	}
 	defer os.RemoveAll(work)
 	built := filepath.Join(work, "libschedgen-go.so")
-	build := exec.CommandContext(ctx, tool, "build", "-buildvcs=false", "-buildmode=c-shared", "-o", built, ".")
+	args := []string{"build", "-buildvcs=false", "-buildmode=c-shared", "-o", built}
+	if verbs {
+		args = append(args, "-tags", "verbs")
+	}
+	build := exec.CommandContext(ctx, tool, append(args, ".")...)
 	build.Dir = source
 	build.Env = append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := build.CombinedOutput(); err != nil {
+		if verbs && lacksVerbs.Match(out) {
+			return "", errors.New("the transport verbs needs Debian's libibverbs-dev and librdmacm-dev")
+		}
 		return "", fmt.Errorf("go build: %w: %s", err, firstLine(out))
 	}
 	// Several processes may build at once. Each renames its own result.
 	return path, os.Rename(built, path)
 }
 
+// lacksVerbs matches the output of a build without the headers or libraries of verbs.
+var lacksVerbs = regexp.MustCompile(`infiniband/|rdma/rdma_cma\.h|-libverbs|-lrdmacm`)
+
 // FindGo returns the path of the engine go if BuildGo has built it.
-func FindGo(cache, command string) (string, error) {
-	path, err := pathOfGo(cache, command)
+func FindGo(cache, command string, verbs bool) (string, error) {
+	path, err := pathOfGo(cache, command, verbs)
 	if err == nil {
 		_, err = os.Stat(path)
 	}
@@ -65,12 +76,12 @@ func FindGo(cache, command string) (string, error) {
 }
 
 // pathOfGo returns the path of the engine go of the program at command, whether it exists or not.
-func pathOfGo(cache, command string) (string, error) {
+func pathOfGo(cache, command string, verbs bool) (string, error) {
 	about, err := os.Stat(command)
 	if err != nil {
 		return "", err
 	}
-	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%v\n%s", command, about.Size(), about.ModTime(), goruntime.Version()))
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%v\n%s\n%v", command, about.Size(), about.ModTime(), goruntime.Version(), verbs))
 	return filepath.Join(cache, "go-"+hex.EncodeToString(h[:])[:16], "libschedgen-go.so"), nil
 }
 

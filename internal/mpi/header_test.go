@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/schedgen/schedgen/emit"
 	"github.com/schedgen/schedgen/internal/test/heavy"
+	"github.com/schedgen/schedgen/schedule"
 )
 
 // header writes the header and the libraries to a folder.
@@ -95,9 +98,30 @@ func TestRootlessThatCannotOpen(t *testing.T) {
 	})
 }
 
+// A program that is linked with the library may have functions of emitted C, too, and both work on
+// one communicator, with every engine.
+func TestEmittedC(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		dir := header(t, w)
+		var emitted bytes.Buffer
+		spec, err := schedule.New("allreduce/doubling", schedule.Params{Ranks: 3})
+		require.NoError(t, err)
+		require.NoError(t, emit.Write(&emitted, "c", spec.Schedule(), emit.Options{Package: "of_schedule"}))
+		source := filepath.Join(t.TempDir(), "schedule.c")
+		require.NoError(t, os.WriteFile(source, emitted.Bytes(), 0o666))
+		program := w.linked(t, dir, "mpicc", "-O1", source, absolute(t, "testdata/emitted.c"))
+		for _, engine := range []string{"c", "go", "off"} {
+			out, err := w.run(t, 3, []string{"SCHEDGEN_MPI=" + engine}, program)
+			require.NoError(t, err, "%s: %s", engine, out)
+			require.Contains(t, out, "all sums are right\n", engine)
+			require.Equal(t, engine != "off", strings.Contains(out, "schedgen: allreduce: 20 by "), "%s: %s", engine, out)
+		}
+	})
+}
+
 // Where the MPI itself gets SCHEDGEN_EXACT_SUM, it does not round: the program ends.
 func TestExactSumThatIsNotInFront(t *testing.T) {
-	someMPI(t, func(t *testing.T, w *world) {
+	eachMPI(t, func(t *testing.T, w *world) {
 		dir := header(t, w)
 		program := w.linked(t, dir, "mpicc", "-O1", absolute(t, "testdata/behind.c"))
 		out, err := w.run(t, 2, nil, program)

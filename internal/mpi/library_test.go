@@ -52,7 +52,7 @@ var goEngine = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return BuildGo(context.Background(), scratch, command)
+	return BuildGo(context.Background(), scratch, command, false)
 })
 
 // library builds the library and its tables once.
@@ -169,13 +169,6 @@ func eachMPI(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-// someMPI runs a test under the first MPI, or under each if SCHEDGEN_HEAVY is set.
-func someMPI(t *testing.T, test func(t *testing.T, w *world)) {
-	for _, mpi := range heavy.Or(mpis[:1:1], mpis) {
-		t.Run(mpi, func(t *testing.T) { test(t, newWorld(t, mpi)) })
-	}
-}
-
 // Every operation has the same result in memory as the MPI's own, and every choice is used.
 // Everyday tests use long messages, and thus every choice, under one MPI only, because the ranks of
 // the other keep the cores busy.
@@ -230,9 +223,6 @@ func TestOperationsByRules(t *testing.T) {
 			require.Contains(t, out, " by "+name+" among 3 ranks", "allreduce/doubling serves operations that do not commute")
 		}
 		require.NotContains(t, out, "bcast/binomial")
-		if w.mpi != mpis[0] {
-			return
-		}
 		w.withGo(t)
 		out, err = w.run(t, 3, []string{"SCHEDGEN_RULES=" + file}, program, "brief")
 		require.NoError(t, err, out)
@@ -254,7 +244,7 @@ func TestOperationsByRules(t *testing.T) {
 
 // The same holds for the engine go. Engine c serves the communicators beyond its limit.
 func TestOperationsByGo(t *testing.T) {
-	someMPI(t, func(t *testing.T, w *world) {
+	eachMPI(t, func(t *testing.T, w *world) {
 		w.withGo(t)
 		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
 		for _, ranks := range heavy.Or([]int{3}, []int{2, 3, 5}) {
@@ -272,7 +262,7 @@ func TestOperationsByGo(t *testing.T) {
 
 // Engine auto follows the rules in the file that it finds.
 func TestRules(t *testing.T) {
-	someMPI(t, func(t *testing.T, w *world) {
+	eachMPI(t, func(t *testing.T, w *world) {
 		w.env = append(w.env, "SCHEDGEN_MPI=auto")
 		program := w.compile(t, "mpicc", "check.c", "-O1", "-Wall", "-Wextra", "-Werror")
 		rules := filepath.Join(w.ownTables(t, 3), "3-"+w.mpi+"-one-host.rules")
@@ -320,7 +310,7 @@ func TestTune(t *testing.T) {
 
 // A program without a collective operation measures before it ends.
 func TestTuneAtTheEnd(t *testing.T) {
-	someMPI(t, func(t *testing.T, w *world) {
+	eachMPI(t, func(t *testing.T, w *world) {
 		program := w.compile(t, "mpicc", "nothing.c", "-O1", "-Wall", "-Wextra", "-Werror")
 		tables := w.ownTables(t, 2)
 		out, err := w.run(t, 2, []string{"SCHEDGEN_MPI=auto", "SCHEDGEN_MPI_TUNE=0.1"}, program)
@@ -491,7 +481,7 @@ func TestLocalCalls(t *testing.T) {
 }
 
 func TestHazardsOfGo(t *testing.T) {
-	someMPI(t, func(t *testing.T, w *world) {
+	eachMPI(t, func(t *testing.T, w *world) {
 		w.withGo(t)
 		program := w.hazards(t)
 		names := []string{"rendezvous", "forwarding", "threads", "many", "children", "mismatch", "profiled", "profiled-before", "profiled-on-stack", "fork", "order", "slack", "mismatch-begun", "threads-begin"}
@@ -507,7 +497,7 @@ func TestHazardsOfGo(t *testing.T) {
 
 // If one rank has no engine go, no rank uses it, and that rank says why.
 func TestGoThatIsMissing(t *testing.T) {
-	someMPI(t, func(t *testing.T, w *world) {
+	eachMPI(t, func(t *testing.T, w *world) {
 		w.withGo(t)
 		program := w.hazards(t)
 		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_GO=/no/such/library"}, program, "few")
@@ -542,13 +532,40 @@ func TestRankThatCannotJoin(t *testing.T) {
 	})
 }
 
+// Without a device the ranks do not use verbs. An error says what is missing.
+func TestVerbsWithoutDevice(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		if _, err := os.Stat("/usr/include/rdma/rdma_cma.h"); err != nil {
+			t.Skip(err)
+		}
+		if devices, err := os.ReadDir("/sys/class/infiniband"); err == nil && len(devices) > 0 {
+			t.Skip("there is a device here; internal/lab/guests tests MPI programs with one")
+		}
+		command, err := os.Executable()
+		require.NoError(t, err)
+		with, err := BuildGo(t.Context(), scratch, command, true)
+		require.NoError(t, err)
+		w.withGo(t)
+		program := w.hazards(t)
+		run := func(env ...string) string {
+			out, err := w.run(t, 3, append(env, "SCHEDGEN_TRANSPORT=verbs"), program, "few")
+			require.NoError(t, err, out)
+			require.Regexp(t, `schedgen: engine c in place of engine go: rank \d of 3 could not join it`, out)
+			require.Contains(t, out, "schedgen: allreduce: 12 by allreduce/doubling among 3 ranks")
+			return out
+		}
+		require.Contains(t, run(), "this program is built without verbs (go build -tags verbs, ")
+		require.Contains(t, run("SCHEDGEN_MPI_GO="+with), " of 3: this system has no RDMA device (a software one: rdma link add rxe0 type rxe netdev eth0)")
+	})
+}
+
 func TestBuildGoRefuses(t *testing.T) {
-	_, err := BuildGo(t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "missing"))
+	_, err := BuildGo(t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "missing"), false)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	command, err := os.Executable()
 	require.NoError(t, err)
 	t.Setenv("PATH", t.TempDir())
-	_, err = BuildGo(t.Context(), t.TempDir(), command)
+	_, err = BuildGo(t.Context(), t.TempDir(), command, false)
 	require.EqualError(t, err, "there is no Go toolchain")
 }
 
@@ -658,4 +675,29 @@ func TestBuild(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(cache, "*", "build*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// The root of a multicast of engine go starts when its policy allows it, and all bytes arrive with
+// each policy.
+func TestDelays(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		w.withGo(t)
+		program := w.compile(t, "mpicc", "delay.c", "-O1", "-Wall", "-Wextra", "-Werror")
+		file := filepath.Join(t.TempDir(), "rules.json")
+		const text = `{"format": "schedgen-rules/1", "rules": [{"collective": "bcast", "multicast": true, "algorithm": "bcast/mcast-chain"}, {"collective": "bcast", "algorithm": "built-in"}]}`
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o666))
+		w.env = append(w.env, "SCHEDGEN_TRANSPORT=mcast", "SCHEDGEN_MPI_INTERFACE=lo", "SCHEDGEN_RULES="+file)
+		for _, c := range []struct{ policy, when string }{{"none", "free"}, {"random-peer", "held"}, {"adaptive", ""}} {
+			args := []string{program}
+			if c.when != "" {
+				args = append(args, c.when)
+			}
+			out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_DELAY=" + c.policy}, args...)
+			require.NoError(t, err, "%s: %s", c.policy, out)
+			require.Contains(t, out, "schedgen: ibcast: 20 by engine go, bcast/mcast-chain among 3 ranks, ", c.policy)
+		}
+		out, err := w.run(t, 3, []string{"SCHEDGEN_MPI_DELAY=later"}, program)
+		require.NoError(t, err, out)
+		require.Contains(t, out, `SCHEDGEN_MPI_DELAY: no root-delay policy "later" (one of [none fixed adaptive random-peer])`)
+	})
 }

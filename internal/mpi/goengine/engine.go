@@ -263,6 +263,7 @@ func sg_go_close(number C.int) C.int {
 	c := comms[number]
 	comms[number] = nil
 	lock.Unlock()
+	c.count()
 	return answer(c.comm.Close())
 }
 

@@ -109,7 +109,7 @@ func (m member) join(ctx context.Context) (*runtime.Comm, error) {
 	late := fmt.Errorf("the ranks have not met within %v: %w", patience, context.DeadlineExceeded)
 	ctx, stop := clock.WithTimeoutCause(ctx, clock.System{}, patience, late)
 	defer stop()
-	to := transport.Config{TCP: cfg, Verbs: verbs.Config{Device: os.Getenv("SCHEDGEN_DEVICE")}}
+	to := transport.Config{TCP: cfg, Verbs: verbs.Config{Device: os.Getenv("SCHEDGEN_DEVICE")}, Memory: true}
 	if m.network != "" {
 		to.Mcast = &mcast.Config{Interface: m.network}
 	}

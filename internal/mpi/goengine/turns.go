@@ -106,6 +106,44 @@ func sg_go_learned(number C.int) C.int {
 	return 0
 }
 
+// bytesSent counts what the closed communicators of this process have sent.
+var bytesSent struct{ network, multicast, memory uint64 } // guarded by lock
+
+// count adds what a communicator has sent.
+func (c *communicator) count() {
+	sent := c.comm.Totals().Transport
+	lock.Lock()
+	defer lock.Unlock()
+	bytesSent.network += sent.PutBytes - sent.MemoryBytes
+	bytesSent.multicast += sent.McastBytes
+	bytesSent.memory += sent.MemoryBytes
+}
+
+// sg_go_sent writes to the standard error how the bytes of this process have left it, if any have.
+//
+//export sg_go_sent
+func sg_go_sent() C.int {
+	network := "TCP"
+	if os.Getenv("SCHEDGEN_TRANSPORT") == "verbs" {
+		network = "verbs"
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	var all []string
+	for _, w := range []struct {
+		bytes uint64
+		how   string
+	}{{bytesSent.network, "by " + network}, {bytesSent.multicast, "by multicast"}, {bytesSent.memory, "through memory"}} {
+		if w.bytes > 0 {
+			all = append(all, fmt.Sprintf("%d bytes %s", w.bytes, w.how))
+		}
+	}
+	if len(all) > 0 {
+		fmt.Fprintln(os.Stderr, "schedgen: engine go: rank 0 has sent", strings.Join(all, ", "))
+	}
+	return 0
+}
+
 // lessonText describes what was learned about a class of calls.
 func lessonText(l *runtime.Learned, ranks int) string {
 	text := fmt.Sprintf("%s among %d ranks", l.Collective, ranks)

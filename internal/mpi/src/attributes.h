@@ -123,8 +123,13 @@ static int finalize(handle comm, int k, void *value, void *extra)
     leave_all();
     inside--;
     finished = 1;
-    if (reports && world_rank == 0)
+    if (reports && world_rank == 0) {
+        int ok = 0;
         report();
+        if (go_sent)
+            GO(ok, go_sent());
+        (void)ok;
+    }
     return 0;
 }
 

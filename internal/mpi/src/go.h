@@ -55,6 +55,7 @@ struct sg_go_note {
     F(took, (int, unsigned long long)) \
     F(left, (int, int, int *, int *, int)) \
     F(learned, (int)) \
+    F(sent, (void)) \
     F(publish, (int, const void *, size_t)) \
     F(flush, (int)) \
     F(next, (int, void *, size_t, int *, size_t *, int)) \
