@@ -16,6 +16,9 @@ func TestLargeCounts(t *testing.T) {
 		require.NoError(t, err, out)
 		require.Contains(t, out, "schedgen: alltoall: 40 by alltoall/bruck among 3 ranks")
 		require.Contains(t, out, "schedgen: allgatherv: 12 by allgather/doubling among 3 ranks")
+		for _, left := range []string{"gatherv", "scatterv", "alltoallv", "alltoallw", "ialltoallv"} {
+			require.Contains(t, out, "schedgen: "+left+": 1 by MPI, of a kind or with arguments that are always left to MPI, ")
+		}
 	}
 	w.withGo(t)
 	out, err := w.run(t, 3, nil, program)

@@ -3,8 +3,9 @@
  * the one without _c. If a count does not, MPI gets the operation at all ranks: an operation of more
  * than 2 GiB, or of so many elements to fold, is left to MPI by those with fitting counts, too. It is
  * then one more operation on its communicator. Of the functions with a count for each rank, those are
- * taken over in which all ranks know all counts; for the others, only the two ends of a message know
- * whether its count fits.
+ * taken over in which all ranks know all counts. For the others, only the two ends of a message know
+ * whether its count fits; an agreement about that before each operation would cost more than a short
+ * operation.
  */
 typedef long long count_64;
 
@@ -182,3 +183,27 @@ EXPORT MPI_Allgatherv_c(const void *in, count_64 in_count, handle in_type, void 
     PASS(Allgatherv_c, (const void *, count_64, handle, void *, const count_64 *, const intptr_t *, handle, handle),
          (in, in_count, in_type, out, counts, displacements, out_type, comm));
 }
+
+/* The others are left to MPI, and are in the report. */
+#define LEFT_LARGE(name, operation, before, values) PASSED(name##_c, operation, 0, (UNPACKED before, handle comm), (UNPACKED values, comm))
+#define LEFT_LARGE_I(name, operation, before, values) \
+    PASSED(name##_c, NONBLOCKING + operation, 0, (UNPACKED before, handle comm, void *q), (UNPACKED values, comm, q))
+#define LEFT_LARGE_PAIR(name, iname, operation, before, values) \
+    LEFT_LARGE(name, operation, before, values) LEFT_LARGE_I(iname, operation, before, values)
+#define LARGE_ONE_EACH (const void *in, count_64 n, handle t, void *out, count_64 m, handle s)
+#define LARGE_TO_V (const void *in, count_64 n, handle t, void *out, const count_64 *m, const intptr_t *d, handle s)
+#define LARGE_V (const void *in, const count_64 *n, const intptr_t *d, handle t, void *out, const count_64 *m, const intptr_t *e, handle s)
+#define LARGE_W (const void *in, const count_64 *n, const intptr_t *d, const void *t, void *out, const count_64 *m, const intptr_t *e, const void *s)
+LEFT_LARGE_PAIR(Gatherv, Igatherv, GATHERV, (const void *in, count_64 n, handle t, void *out, const count_64 *m, const intptr_t *d, handle s, int root),
+                (in, n, t, out, m, d, s, root))
+LEFT_LARGE_PAIR(Scatterv, Iscatterv, SCATTERV, (const void *in, const count_64 *n, const intptr_t *d, handle t, void *out, count_64 m, handle s, int root),
+                (in, n, d, t, out, m, s, root))
+LEFT_LARGE_PAIR(Alltoallv, Ialltoallv, ALLTOALLV, LARGE_V, (in, n, d, t, out, m, e, s))
+LEFT_LARGE_PAIR(Alltoallw, Ialltoallw, ALLTOALLW, LARGE_W, (in, n, d, t, out, m, e, s))
+LEFT_LARGE_I(Iallgatherv, ALLGATHERV, LARGE_TO_V, (in, n, t, out, m, d, s))
+LEFT_LARGE_I(Ireduce_scatter, REDUCE_SCATTER, (const void *in, void *out, const count_64 *n, handle t, handle op), (in, out, n, t, op))
+LEFT_LARGE_PAIR(Neighbor_allgather, Ineighbor_allgather, NEIGHBOR_ALLGATHER, LARGE_ONE_EACH, (in, n, t, out, m, s))
+LEFT_LARGE_PAIR(Neighbor_alltoall, Ineighbor_alltoall, NEIGHBOR_ALLTOALL, LARGE_ONE_EACH, (in, n, t, out, m, s))
+LEFT_LARGE_PAIR(Neighbor_allgatherv, Ineighbor_allgatherv, NEIGHBOR_ALLGATHERV, LARGE_TO_V, (in, n, t, out, m, d, s))
+LEFT_LARGE_PAIR(Neighbor_alltoallv, Ineighbor_alltoallv, NEIGHBOR_ALLTOALLV, LARGE_V, (in, n, d, t, out, m, e, s))
+LEFT_LARGE_PAIR(Neighbor_alltoallw, Ineighbor_alltoallw, NEIGHBOR_ALLTOALLW, LARGE_W, (in, n, d, t, out, m, e, s))

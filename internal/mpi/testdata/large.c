@@ -21,7 +21,9 @@ static void with_counts(MPI_Comm comm)
 {
     MPI_Count counts[16];
     MPI_Aint places[16];
-    MPI_Datatype bytes;
+    MPI_Datatype bytes, types[16];
+    MPI_Request q;
+    int own_ints[16];
     char *far[16], own[16], *base;
     int i, k, in[64], out[64], x;
     const size_t apart = (size_t)3 << 30;
@@ -45,6 +47,30 @@ static void with_counts(MPI_Comm comm)
         for (x = 0; x < counts[rank]; x++)
             CHECK(out[x] == 5 * ranks * (ranks - 1) + ranks * ((int)(places[rank] - 2 * rank) + x));
     }
+    /* These are left to the MPI. */
+    for (i = 0; i < ranks; i++) {
+        counts[i] = 1;
+        places[i] = i;
+        in[i] = 10 * rank + i;
+        out[i] = -1;
+    }
+    MPI_Gatherv_c(in, 1, MPI_INT, out, counts, places, MPI_INT, 0, comm);
+    for (i = 0; i < ranks; i++)
+        CHECK(rank || out[i] == 10 * i);
+    MPI_Scatterv_c(in, counts, places, MPI_INT, &x, 1, MPI_INT, 0, comm);
+    CHECK(x == rank);
+    MPI_Alltoallv_c(in, counts, places, MPI_INT, out, counts, places, MPI_INT, comm);
+    for (i = 0; i < ranks; i++)
+        CHECK(out[i] == 10 * i + rank);
+    MPI_Ialltoallv_c(in, counts, places, MPI_INT, own_ints, counts, places, MPI_INT, comm, &q);
+    MPI_Wait(&q, MPI_STATUS_IGNORE);
+    CHECK(!memcmp(own_ints, out, (size_t)ranks * sizeof *out));
+    for (i = 0; i < ranks; i++) {
+        types[i] = MPI_INT;
+        places[i] *= (MPI_Aint)sizeof *in;
+    }
+    MPI_Alltoallw_c(in, counts, places, types, own_ints, counts, places, types, comm);
+    CHECK(!memcmp(own_ints, out, (size_t)ranks * sizeof *out));
     base = mmap(NULL, apart * (size_t)ranks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     CHECK(base != MAP_FAILED);
     MPI_Type_vector(2, 1, 2, MPI_CHAR, &bytes); /* 2 bytes in the place of 3 */
