@@ -629,6 +629,27 @@ func TestOtherMPIs(t *testing.T) {
 	require.Contains(t, out, "schedgen: allreduce: 12 by allreduce/doubling among 3 ranks")
 }
 
+// An application that mostly broadcasts has the same result to the last bit, whoever broadcasts.
+func TestMarkov(t *testing.T) {
+	eachMPI(t, func(t *testing.T, w *world) {
+		program := w.compile(t, "mpicc", "../../../internal/lab/mpi/markov.c", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")
+		goEngine, err := goEngine()
+		require.NoError(t, err)
+		result := regexp.MustCompile(`(?m)^\d+ squarings, checksum [0-9a-f]{16}, `)
+		var results []string
+		for _, engine := range []string{"off", "c", "go"} {
+			out, err := w.run(t, 3, []string{"SCHEDGEN_MPI=" + engine, "SCHEDGEN_MPI_GO=" + goEngine}, program, "100", "2")
+			require.NoError(t, err, "%s: %s", engine, out)
+			results = append(results, result.FindString(out))
+			if engine != "off" {
+				require.Regexp(t, `schedgen: bcast: \d+ by (engine go, )?bcast/`, out)
+			}
+		}
+		require.NotEmpty(t, results[0])
+		require.Equal(t, []string{results[0], results[0], results[0]}, results)
+	})
+}
+
 // A measurement in turn counts some calls even if its time is over at once.
 func TestTurnWithoutTime(t *testing.T) {
 	eachMPI(t, func(t *testing.T, w *world) {
