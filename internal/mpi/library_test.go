@@ -351,9 +351,11 @@ func TestFortranWithoutIerror(t *testing.T) {
 			require.NoError(t, err, "%v: %s", env, out)
 		}
 		w.withGo(t)
-		out, err := w.run(t, 2, nil, program, "thread")
-		require.NoError(t, err, out)
-		require.Contains(t, out, "ialltoallv: 1 by engine go")
+		for _, how := range []string{"", "thread"} {
+			out, err := w.run(t, 2, nil, program, how)
+			require.NoError(t, err, "%s: %s", how, out)
+			require.Contains(t, out, "ialltoallv: 1 by engine go", how)
+		}
 	})
 }
 
