@@ -20,9 +20,9 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// roleVar turns the test program into a program for guests that start MPI programs on each other. Its
-// values are "run", for the arguments of mpirun in guest 0 and for a door in the others, and "agent",
-// which takes the place of ssh for mpirun.
+// roleVar turns the test program into a program for guests that start MPI programs on each other.
+// Its values are "run", for the arguments of mpirun in guest 0 and for a door in the others, and
+// "agent", which takes the place of ssh for mpirun.
 const roleVar = "SCHEDGEN_GUESTS_MPI"
 
 const (
@@ -113,9 +113,9 @@ func agent(args []string) error {
 	return send(args[0], strings.Join(args[1:], " "))
 }
 
-// An MPI program runs on two guests with two ranks each, and engine go uses verbs between the guests
-// and memory within each. The program compares every result with the MPI's own. Without the device,
-// an error names it, and engine c serves the ranks.
+// An MPI program runs on two guests with two ranks each, and engine go uses verbs between the
+// guests and memory within each. The program compares every result with the MPI's own. Without the
+// device, an error names it, and engine c serves the ranks.
 func TestMPIOverVerbs(t *testing.T) {
 	program := program(t)
 	ranks, dir := 4, t.TempDir()

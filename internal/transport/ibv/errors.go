@@ -33,9 +33,9 @@ type Config struct {
 	Managed bool
 }
 
-// Named returns the configuration of a device, such as mlx5_0, or mlx5_0:2 for its port 2. The empty
-// name stands for the first device with an active port. address, if valid, is the one by which a port
-// of Ethernet is known.
+// Named returns the configuration of a device, such as mlx5_0, or mlx5_0:2 for its port 2. The
+// empty name stands for the first device with an active port. address, if valid, is the one by
+// which a port of Ethernet is known.
 func Named(device string, address netip.Addr) (c Config, err error) {
 	name, number, found := strings.Cut(device, ":")
 	c = Config{Device: name, Port: 1}

@@ -9,8 +9,8 @@ import (
 )
 
 // Below returns the configuration for a transport called name that uses connections, and is itself
-// below what c describes. The transport's card stands before the Blob of c. prepare gets the cards of
-// all ranks as blobs, and runs before the Prepare of c, as release runs before its Release.
+// below what c describes. The transport's card stands before the Blob of c. prepare gets the cards
+// of all ranks as blobs, and runs before the Prepare of c, as release runs before its Release.
 func (c Config) Below(name string, card []byte, prepare func(context.Context, *Transport, *meet.Meeting) error, release func()) Config {
 	theirs, free := c.Prepare, c.Release
 	c.Release = func() {
