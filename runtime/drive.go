@@ -194,13 +194,13 @@ func (c *Comm) meanwhile() {
 // pauses reports whether the call must call Config.Meanwhile while it waits.
 func (s *sleeper) pauses() bool { return s.comm != nil && s.comm.cfg.Meanwhile != nil }
 
-// turn polls for a call. Where other ranks need the core, it may only send instead, since the rank
-// that answers may have to run on this core first. It does so if there are frames to send, the last
-// turn did not only send, and someone has polled since the last turn that only sent: a root whose
-// calls all end with such a turn must still hear the others. sends reports whether turn only sent;
-// moved reports, like poll, whether to go on at once.
+// turn polls for a call, or only sends. It only sends if there are frames to send, the last turn did
+// not only send, and someone has polled since the last turn that only sent: a root whose calls all
+// end with such a turn must still hear the others. A call that ends with the send then reads nothing
+// in vain, and where ranks share cores, the rank that answers may have to run on this core first.
+// sends reports whether turn only sent; moved reports, like poll, whether to go on at once.
 func (d *driver) turn(sent bool) (sends, moved bool) {
-	if sent || d.leaving.Flusher == nil || d.polls == d.leaving.polls || !d.wait.Crowded() || !d.leaving.Flush(d) {
+	if sent || d.leaving.Flusher == nil || d.polls == d.leaving.polls || !d.leaving.Flush(d) {
 		return false, d.poll()
 	}
 	d.leaving.polls = d.polls

@@ -2,12 +2,10 @@ package runtime
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/core"
-	"github.com/schedgen/schedgen/internal/transport/yield"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -60,22 +58,18 @@ func (f *flusher) Flush(wire.Sink) bool { f.flushes++; return f.sends }
 func TestTurnsOfARoot(t *testing.T) {
 	tr := &flusher{sent: sent{size: 3}, sends: true}
 	d := stillOn(t, tr, Config{}).drv
-	d.wait = yield.New(yield.Options{Process: new(yield.Process), Now: time.Now, Ranks: 3, Cores: 2})
-	defer d.wait.Close()
 	for range 10 {
 		d.turn(false)
 	}
 	require.Equal(t, []int{5, 5}, []int{tr.polls, tr.flushes})
 }
 
-// Where others need the core, a call that has sent frames lets them run before it polls. But
-// however much there is to send, every other turn polls.
+// A call that has sent frames looks whether it has ended, and lets others run that need the core,
+// before it polls. But however much there is to send, every other turn polls.
 func TestTurnsThatOnlySend(t *testing.T) {
-	turns := func(ranks int, sends bool) (polls int) {
+	turns := func(sends bool) (polls int) {
 		tr := &flusher{sent: sent{size: 3}, sends: sends}
 		d := stillOn(t, tr, Config{}).drv
-		d.wait = yield.New(yield.Options{Process: new(yield.Process), Now: time.Now, Ranks: ranks, Cores: 2})
-		defer d.wait.Close()
 		sent, moved := false, false
 		for range 10 {
 			sent, moved = d.turn(sent)
@@ -83,9 +77,8 @@ func TestTurnsThatOnlySend(t *testing.T) {
 		}
 		return tr.polls
 	}
-	require.Equal(t, 5, turns(3, true))
-	require.Equal(t, 10, turns(3, false), "nothing to send")
-	require.Equal(t, 10, turns(2, true), "a core for each rank")
+	require.Equal(t, 5, turns(true))
+	require.Equal(t, 10, turns(false), "nothing to send")
 }
 
 // A root that never waits leaves its frames to the flush, which polls unless another call has

@@ -42,11 +42,11 @@ func New() (*Reactor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reactor{poller: p, recent: recent{most: 1}}, nil
+	return &Reactor{poller: p}, nil
 }
 
 // Alone says that the caller of Serve has a core to itself.
-func (r *Reactor) Alone() { r.recent.most = maxRecent }
+func (r *Reactor) Alone() { r.recent.alone = true }
 
 // foundEvents are the events that ended the last Wait. Serve takes them without asking the system
 // again. Events repeat until they are served, so they may be lost or late.

@@ -10,8 +10,11 @@ const (
 	maxRecent = 2
 	// steady is how many events in a row must come from the same descriptors.
 	steady = 32
-	// askEvery is how often, in Serves, the system is asked about the other descriptors.
-	askEvery = 8
+	// askOften is how often, in Serves, the system is asked about the other descriptors. Where no
+	// other rank needs the core, the interval doubles with each question up to askSeldom, as long as
+	// the recent descriptors stay the same. Elsewhere a Serve may take as long as others run.
+	askOften  = 8
+	askSeldom = 64
 	// renew is the number of Serves after which the recent descriptors are determined anew, since a
 	// descriptor without further traffic is read in vain.
 	renew = 1 << 16
@@ -19,15 +22,23 @@ const (
 
 // recent tracks which eager descriptors had something to read last.
 type recent struct {
-	most   int // greatest number of tokens
+	alone  bool // no other rank needs the core
 	n      int
 	tokens [maxRecent]int32 // the newest first
 	streak int              // consecutive events of these tokens
 	serves uint             // Serves since streak was long enough
+	asks   uint             // value of serves at which to ask next
+	every  uint             // Serves from one question to the next
 }
 
 // reset forgets the recent descriptors.
-func (r *recent) reset() { r.n, r.streak, r.serves = 0, 0, 0 }
+func (r *recent) reset() {
+	r.n = 0
+	r.begin()
+}
+
+// begin waits for a streak.
+func (r *recent) begin() { r.streak, r.serves, r.asks, r.every = 0, 0, askOften, askOften }
 
 // saw records that token has something to read.
 func (r *recent) saw(token int32) {
@@ -37,7 +48,7 @@ func (r *recent) saw(token int32) {
 			return
 		}
 	}
-	if r.streak, r.serves = 0, 0; r.n < r.most {
+	if r.begin(); r.n < maxRecent && (r.alone || r.n == 0) {
 		r.n++
 	}
 	copy(r.tokens[1:], r.tokens[:])
@@ -54,7 +65,14 @@ func (r *recent) next(must bool) (try, ask bool) {
 		r.reset()
 		return false, true
 	}
-	return true, r.serves%askEvery == 0
+	if r.serves < r.asks {
+		return true, false
+	}
+	if r.alone {
+		r.every = min(2*r.every, askSeldom)
+	}
+	r.asks += r.every
+	return true, true
 }
 
 // forget is called when a descriptor is no longer watched for reading.

@@ -81,7 +81,7 @@ func TestOthersAreServed(t *testing.T) {
 			bring(t, r, one)
 			other.p.fill(t)
 			n := 0
-			for ; other.got == 0 && n < askEvery; n++ {
+			for ; other.got == 0 && n < askOften; n++ {
 				serve(t, r, nil)
 			}
 			require.Equal(t, 1, other.got)
@@ -101,11 +101,39 @@ func TestTwoWhereAlone(t *testing.T) {
 		require.Equal(t, alone, vain(t, r, one, 10) > 0)
 		require.Equal(t, alone, vain(t, r, two, 10) > 0)
 		three.p.fill(t)
-		for range askEvery {
+		for range askOften {
 			serve(t, r, nil)
 		}
 		require.Equal(t, 1, three.got)
 		require.Zero(t, vain(t, r, one, 10)+vain(t, r, two, 10)+vain(t, r, three, 10), "they are too many")
+	}
+}
+
+// Where no other rank needs the core, the system is asked more and more seldom while the recent
+// descriptor stays the same, and often again after another one had something.
+func TestAskedMoreSeldom(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		r := open(t)
+		if alone {
+			r.Alone()
+		}
+		one, two, three := newTrier(t, r, true), newTrier(t, r, true), newTrier(t, r, true)
+		serves := func(other *trier) (n int) {
+			other.p.fill(t)
+			for before := other.got; other.got == before; n++ {
+				serve(t, r, nil)
+			}
+			return n
+		}
+		bring(t, r, one)
+		vain(t, r, one, askOften+2*askOften+4*askOften+askSeldom)
+		if !alone {
+			require.Equal(t, askOften, serves(two))
+			continue
+		}
+		require.Equal(t, askSeldom, serves(two))
+		bring(t, r, one, two)
+		require.LessOrEqual(t, serves(three), askOften)
 	}
 }
 
