@@ -211,9 +211,12 @@ func (c *Comm) startAndWait(ctx context.Context, k kind, mem *core.Buffers, root
 		return ErrBusy
 	}
 	if f.counted {
-		c.blocking.lengths.set(mem, call, f.shared)
+		c.lengths.set(mem, call, f.shared)
 	}
 	err := c.operate(ctx, k, mem, root, f)
+	if f.counted {
+		c.lengths = lengths{}
+	}
 	c.vacate()
 	c.raise(err)
 	return err
@@ -284,7 +287,7 @@ func (c *Comm) perform(r *Request) error {
 
 // planOf returns the plan of a call, or why there is none.
 func (c *Comm) planOf(k kind, mem *core.Buffers, root int, f *form) (*plan, error) {
-	local := f.counted && !f.shared
+	local := f.local()
 	n := mem.Block
 	if local {
 		n = 0
@@ -335,7 +338,7 @@ func (c *Comm) fitsFrames(row *ir.Collective, n, chunks int) error {
 }
 
 func (c *Comm) find(k kind, n, root int, f form) (*plan, error) {
-	local := f.counted && !f.shared
+	local := f.local()
 	p, err := c.used.plan(k, root)
 	switch {
 	case err != nil:

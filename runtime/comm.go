@@ -34,6 +34,7 @@ type Comm struct {
 	general selection.Case // of all operations; caseOf adds what one of them is
 
 	blocking Request     // the request of Bcast and Barrier
+	lengths  lengths     // of the blocking call, before which those of lessons may run
 	raised   atomic.Bool // a call has passed the panic of a Fold's Kernel on
 
 	// The driver's lock guards all fields below.

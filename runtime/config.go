@@ -133,8 +133,9 @@ type Config struct {
 	// State.Learned shows what was tried.
 	//
 	// For a fold, algorithms are tried that give the bits that Rules would give, or all if
-	// Fold.Exact is set. Algorithms that Algorithms or Use name are kept, and so is the choice for
-	// collectives whose blocks have lengths of their own. Start and Prepare take the choice at that
+	// Fold.Exact is set. If blocks have lengths of their own, as in an allgather, the longest one
+	// selects the class. Algorithms that Algorithms or Use name are kept, and so is the choice for
+	// calls in which not all ranks know all lengths. Start and Prepare take the choice at that
 	// moment, and do not count as calls: for each call, all ranks must block, or all must start it.
 	// Each communicator learns by itself, also one of Split, Dup and Shrink.
 	Learn string

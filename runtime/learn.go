@@ -79,7 +79,8 @@ type lessons struct {
 	timing  *lesson   // of the call that the caller times; nil: none
 }
 
-// class is the calls of a lesson. Calls whose blocks have lengths of their own are in none.
+// class is the calls of a lesson. If blocks have lengths of their own, the longest counts; if not all
+// ranks know it, the calls are in no class.
 type class struct {
 	kind    kind
 	length  int // lengths up to 2^length bytes: see bytes
@@ -150,7 +151,7 @@ func (s summed) changed(usual summed) bool {
 func newLessons(c *Comm) learner { return &lessons{c: c, of: make(map[class]*lesson)} }
 
 func (ls *lessons) rival(k kind, n int, f form) *rival {
-	if f.counted {
+	if f.local() {
 		return nil
 	}
 	if l := ls.of[classOf(k, n, f)]; l != nil && l.choice > l.own {
@@ -270,9 +271,10 @@ func (ls *lessons) meet(ctx context.Context) error {
 }
 
 // lessonOf returns the lesson of a call with blocks of n bytes. It returns nil if nothing is to be
-// learned: if Config or Use names the algorithm, or if there is only one. All ranks get the same.
+// learned: if Config or Use names the algorithm, if there is only one, or if not all ranks know n.
+// All ranks get the same.
 func (ls *lessons) lessonOf(k kind, n int, f form) *lesson {
-	if f.counted || len(ls.c.used[k]) > 0 {
+	if f.local() || len(ls.c.used[k]) > 0 {
 		return nil
 	}
 	cl := classOf(k, n, f)

@@ -194,6 +194,66 @@ func TestLearnWithLossesAndADeath(t *testing.T) {
 	}
 }
 
+// Calls with counts are learned if all ranks know all lengths: by the longest block, and with the
+// same calls without counts. Whatever performs a call, its result is right.
+func TestLearnWithCounts(t *testing.T) {
+	const size, longest = 5, 8 * 90
+	counts, starts, sum := make([]int, size), make([]int, size), 0 // in elements of 8 bytes
+	for rank := range size {
+		counts[rank], starts[rank] = 90*rank/(size-1), sum
+		sum += counts[rank]
+	}
+	value := func(call, rank, i int) uint64 { return uint64(1000*call + 100*rank + i) }
+	virtual(t, size, mem.Options{Delay: 50 * time.Microsecond}, learning, func(comms []*runtime.Comm) {
+		check := func(c *runtime.Comm, call int) error {
+			own := make([]byte, 8*sum)
+			for i := range sum {
+				binary.LittleEndian.PutUint64(own[8*i:], value(call, c.Rank(), i))
+			}
+			n, all := counts[c.Rank()], make([]byte, 8*sum)
+			if err := c.Do(context.Background(), runtime.Call{Collective: "allgather", Dst: all, Src: own[:8*n], Element: 8, Counted: true, DstCounts: counts}); err != nil {
+				return err
+			}
+			for rank := range size {
+				for i := range counts[rank] {
+					require.Equal(t, value(call, rank, i), binary.LittleEndian.Uint64(all[8*(starts[rank]+i):]))
+				}
+			}
+			part := make([]byte, 8*n)
+			if err := c.Do(context.Background(), runtime.Call{Collective: "reduce-scatter", Dst: part, Src: own, Fold: sumOf(true), Counted: true, SrcCounts: counts}); err != nil {
+				return err
+			}
+			for i := range n {
+				require.Equal(t, size*value(call, 0, starts[c.Rank()]+i)+100*size*(size-1)/2, binary.LittleEndian.Uint64(part[8*i:]))
+			}
+			gather := runtime.Call{Collective: "gather", Src: own[:8*n], Element: 8, Counted: true}
+			if c.Rank() == 0 {
+				gather.Dst, gather.DstCounts = all, counts
+			}
+			return c.Do(context.Background(), gather)
+		}
+		require.NoError(t, each(comms, func(c *runtime.Comm) error {
+			for call := range 100 {
+				if err := check(c, call); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		for _, collective := range []string{"allgather", "reduce-scatter"} {
+			learned := lesson(t, comms, collective)
+			require.EqualValues(t, 1, learned.Trials, collective)
+			require.EqualValues(t, 100, learned.Calls, collective)
+			require.Equal(t, 1024, learned.Bytes, "%s of at most %d bytes", collective, longest)
+		}
+		require.NoError(t, times(comms, 1, doing("allgather", longest)))
+		require.EqualValues(t, 101, lesson(t, comms, "allgather").Calls)
+		for _, l := range comms[0].State().Learned {
+			require.NotEqual(t, "gather", l.Collective)
+		}
+	})
+}
+
 // All rivals for a fold that is not exact give the same bits.
 func TestLearnKeepsTheBits(t *testing.T) {
 	sum := &runtime.Fold{Name: "sum of float64", Element: 8, Commutes: true, Kernel: func(dst, a, b []byte) {

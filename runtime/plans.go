@@ -39,6 +39,9 @@ type form struct {
 // bare is the form of calls that move bytes in blocks of one length.
 var bare form
 
+// local reports whether a rank knows only the lengths of the blocks that it sends and receives.
+func (f *form) local() bool { return f.counted && !f.shared }
+
 // maxForms is how many forms of one plan are kept.
 const maxForms = 16
 

@@ -28,7 +28,7 @@ type Request struct {
 
 	since core.Time // when it was started; see Comm.since
 
-	lengths lengths // the counts that mem points to, unless a Prepared has them
+	lengths lengths // the counts that mem points to, unless a Prepared or the Comm has them
 
 	next  *Request // in the queue
 	guard *guard   // of ctx; nil if ctx never ends or the call itself waits

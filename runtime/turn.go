@@ -22,7 +22,7 @@ type Turn struct {
 // same operations. Without Config.Learn, the rules answer, by their algorithm [selection.MPI]. With
 // it, the MPI is among the algorithms that take turns, and the caller must ask before each call that
 // is not among the Calls of an answer before; Turn and Took are then operations of the communicator.
-// Blocks with lengths of their own are never the MPI's.
+// Blocks whose lengths not all ranks know are never the MPI's.
 func (c *Comm) Turn(ctx context.Context, s Shape, exact bool) (Turn, error) {
 	if ctx == nil {
 		return Turn{}, c.refuse(noContext("turn"))
@@ -40,7 +40,7 @@ func (c *Comm) Turn(ctx context.Context, s Shape, exact bool) (Turn, error) {
 	if c.learned == nil {
 		of := c.caseOf(s.Collective, s.Bytes)
 		of.Ordered = s.Ordered
-		return Turn{MPI: !s.Counted && c.leftByRules(of), Calls: 1}, nil
+		return Turn{MPI: !f.local() && c.leftByRules(of), Calls: 1}, nil
 	}
 	if !c.occupy() {
 		return Turn{}, ErrBusy

@@ -122,7 +122,8 @@ func TestTurnNoticesAChange(t *testing.T) {
 	})
 }
 
-// Folds whose bits are promised are never left to the MPI, nor are blocks with lengths of their own.
+// Folds whose bits are promised are never left to the MPI, nor are blocks of which a rank knows only
+// its own lengths.
 func TestTurnOfPromisedBits(t *testing.T) {
 	rules, err := selection.New([]selection.Rule{{Collective: "allreduce", Algorithm: selection.MPI}, {Collective: "bcast", Algorithm: selection.MPI}})
 	require.NoError(t, err)
@@ -133,7 +134,7 @@ func TestTurnOfPromisedBits(t *testing.T) {
 			require.NotContains(t, string(c.turn), "m")
 			require.Contains(t, string(callers(t, comms, runtime.Shape{Collective: "bcast", Bytes: 64}, 0, 200).turn), "m")
 			require.NoError(t, each(comms, func(c *runtime.Comm) error {
-				turn, err := c.Turn(context.Background(), runtime.Shape{Collective: "allgather", Bytes: 64, Counted: true}, false)
+				turn, err := c.Turn(context.Background(), runtime.Shape{Collective: "alltoall", Bytes: 64, Counted: true}, false)
 				require.Equal(t, runtime.Turn{Calls: 1}, turn)
 				return err
 			}))

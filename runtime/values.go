@@ -90,7 +90,7 @@ func (c *Comm) moveValues(ctx context.Context, fn, collective, head string, valu
 	call.Dst = make([]byte, sum)
 	f := form{counted: true, shared: row.Everywhere(c.size, root)}
 	mem := core.Buffers{In: call.Src, Out: call.Dst, Block: longest}
-	c.blocking.lengths.set(&mem, &call, f.shared)
+	c.lengths.set(&mem, &call, f.shared)
 	if err := c.operate(ctx, k, &mem, root, &f); err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func TestLearnWithTheMPI(t *testing.T) {
 		tried := regexp.MustCompile(`schedgen: bcast: (\d+) by MPI, as the fastest that was learned, or in its turn to be tried,`).FindStringSubmatch(out)
 		require.NotNil(t, tried, out)
 		require.Less(t, len(tried[1]), 3, "the MPI has few turns")
-		require.Regexp(t, `schedgen: allgatherv: 163 by engine go, `, out)
+		require.Regexp(t, `schedgen: allgatherv: \d+ by MPI, as the fastest that was learned, or in its turn to be tried, in `, out)
 		require.Regexp(t, `schedgen: iallreduce: \d+ by engine go, allreduce/`, out)
 		require.Regexp(t, `schedgen: set-up: questions of engine go whose turn it is: \d+ in `, out)
 

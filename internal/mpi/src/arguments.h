@@ -144,6 +144,15 @@ static long long sum_of(const int *counts, int n)
     return all;
 }
 
+static long long greatest_of(const int *counts, int n)
+{
+    long long most = 0;
+    int i;
+    for (i = 0; i < n; i++)
+        most = counts[i] > most ? counts[i] : most;
+    return most;
+}
+
 /* Records that MPI gets an operation because of its arguments. */
 static int left(int form)
 {

@@ -100,9 +100,11 @@ static void prepare(struct communicator *c, enum engine by)
  * Returns the schedule for an operation with the given bytes in a block and in all, or NULL if MPI
  * is to perform the operation. ordered says that contributions must be folded in the order of the
  * ranks. by_go says that the engine go may perform the operation if the communicator has joined it.
- * kernel is the engine's kernel for a fold, 0, or LENGTHS_DIFFER.
+ * block is the length of the longest block, or UNKNOWN_TO_SOME, and kernel the engine's kernel for a
+ * fold, or 0.
  */
-static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered, int by_go, int kernel)
+static struct entry *choose(enum operation op, const struct communicator *c, long long bytes, long long all, int ordered, int by_go, long long block,
+                            int kernel)
 {
     struct entry *best = NULL, *e, *end;
     enum engine by;
@@ -113,7 +115,7 @@ static struct entry *choose(enum operation op, const struct communicator *c, lon
     if (by != OFF && engine == AUTO_ENGINE && measured == NOT_MEASURED)
         prepare((struct communicator *)c, by);
     if (by == GO_ENGINE && c->go >= 0 && by_go && all <= INT_MAX) {
-        if (measured == NOT_MEASURED && kernel != LENGTHS_DIFFER && is_turn_of_mpi(op, c, bytes, ordered, kernel)) {
+        if (measured == NOT_MEASURED && block != UNKNOWN_TO_SOME && is_turn_of_mpi(op, c, block, ordered, kernel)) {
             note_passed(op, c->turns ? LEARNED : NO_ENTRY);
             return NULL;
         }

@@ -6,8 +6,8 @@
  * answer. An answer is for many calls when the engine tries nothing, and then they cost no more than
  * to count them. Without learning, the rules of SCHEDGEN_RULES say what is left to MPI.
  */
-/* In place of a kernel, for blocks with lengths of their own, whose times are not learned. */
-enum { LENGTHS_DIFFER = -1 };
+/* In place of the length of a block if not all ranks know all lengths: times are not learned. */
+enum { UNKNOWN_TO_SOME = -1 };
 
 /*
  * The calls about which the engine need not be asked: those of the engine are positive, and those of
@@ -34,8 +34,12 @@ static int fold_of(int ordered, int kernel)
     return (kernel - 1) % FOLD_OPERATIONS <= PROD ? ROUNDED : LEAST_OR_GREATEST;
 }
 
+/* A collective with counts is in the lesson of the one without. */
+static enum operation lesson_of(enum operation op) { return op == ALLGATHERV ? ALLGATHER : op; }
+
 static int *place_of(enum operation op, const struct communicator *c, long long block, int ordered, int kernel)
 {
+    op = lesson_of(op);
     return &c->turns->calls[op][block > 0 ? length_class(block - 1) : 0][fold_of(ordered, kernel)];
 }
 
@@ -61,7 +65,7 @@ static void ask_for_turn(enum operation op, const struct communicator *c, long l
 {
     struct part part = begin_part();
     int answer;
-    GO(answer, go_turn(c->go, (int)op, (size_t)block, ordered, kernel, calls));
+    GO(answer, go_turn(c->go, (int)lesson_of(op), (size_t)block, ordered, kernel, calls));
     end_part(&part, LEARNING, 1);
     if (answer > 0) {
         turn.go = 1 + c->go;
@@ -69,13 +73,12 @@ static void ask_for_turn(enum operation op, const struct communicator *c, long l
     }
 }
 
-/* Reports whether MPI is to perform a call in place of the engine. */
-static int is_turn_of_mpi(enum operation op, const struct communicator *c, long long bytes, int ordered, int kernel)
+/* Reports whether MPI is to perform a call in place of the engine. block is the length of the longest block. */
+static int is_turn_of_mpi(enum operation op, const struct communicator *c, long long block, int ordered, int kernel)
 {
-    long long block = op == REDUCE_SCATTER ? bytes / c->size : bytes;
     int *calls;
     if (!c->turns)
-        return c->left && rule_for(c->left, op, bytes, c->size) == OFF;
+        return c->left && rule_for(c->left, lesson_of(op), op == REDUCE_SCATTER ? block * c->size : block, c->size) == OFF;
     calls = place_of(op, c, block, ordered, kernel);
     if (*calls == 0)
         ask_for_turn(op, c, block, ordered, kernel, calls);

@@ -9,7 +9,7 @@
 MPI(Barrier)(handle comm)
 {
     const struct communicator *c = enter(BARRIER, whole(comm));
-    struct entry *e = c ? choose(BARRIER, c, 0, 0, 0, 1, 0) : NULL;
+    struct entry *e = c ? choose(BARRIER, c, 0, 0, 0, 1, 0, 0) : NULL;
     if (!e)
         PASS(Barrier, (handle), (comm));
     return failed(comm, barrier(c, e));
@@ -22,7 +22,7 @@ MPI(Bcast)(void *buffer, int count, handle type, int root, handle comm)
     struct layout l;
     type = whole(type);
     if (c && !is_settled(BCAST, c, (long long)count * known_size(type), 0) && !is_always_left(BCAST, c) && takes_message(BCAST, c, buffer, count, type, root, &l))
-        e = choose(BCAST, c, (long long)count * l.size, (long long)count * l.size, 0, 1, 0);
+        e = choose(BCAST, c, (long long)count * l.size, (long long)count * l.size, 0, 1, (long long)count * l.size, 0);
     if (!e)
         PASS(Bcast, (void *, int, handle, int, handle), (buffer, count, type, root, comm));
     return failed(comm, broadcast(c, e, buffer, count, type, root, &l));
@@ -36,13 +36,13 @@ static int is_settled_fold(enum operation op, const struct communicator *c, long
 }
 
 /*
- * The common part of operations that fold. all is the number of elements of a contribution, and own
- * that of this rank's result. counted says that blocks may have different lengths.
+ * The common part of operations that fold. all is the number of elements of a contribution, own that
+ * of this rank's result, and longest that of the longest block, or 0 if all blocks have one length.
  */
-static struct entry *choose_fold(enum operation op, const struct communicator *c, const void **in, void *out, long long own, long long all, int counted,
+static struct entry *choose_fold(enum operation op, const struct communicator *c, const void **in, void *out, long long own, long long all, long long longest,
                                  handle type, handle op_handle, int root, int *commutes, struct layout *l)
 {
-    if (c && !counted && is_settled_fold(op, c, all, type, op_handle))
+    if (c && !longest && is_settled_fold(op, c, all, type, op_handle))
         return NULL;
     if (!c || is_always_left(op, c) || !takes_fold(op, c, in, out, own, all, type, op_handle, root, l) || is_left(op, c, all * l->size) ||
         P_Op_commutative(op_handle, commutes))
@@ -53,7 +53,7 @@ static struct entry *choose_fold(enum operation op, const struct communicator *c
     }
     /* The engine go takes elements whose bytes all lie before the next element. */
     return choose(op, c, all * l->size, all * l->size, !*commutes, l->lead == 0 && l->trail == 0 && l->extent > 0,
-                  counted ? LENGTHS_DIFFER : kernel_of(type, op_handle));
+                  (longest ? longest : op == REDUCE_SCATTER ? all / c->size : all) * l->size, kernel_of(type, op_handle));
 }
 
 MPI(Reduce)(const void *in, void *out, int count, handle type, handle op, int root, handle comm)
@@ -115,7 +115,7 @@ MPI(Reduce_scatter)(const void *in, void *out, const int *counts, handle type, h
     int commutes;
     if (is_exact(whole(op)))
         return not_exact("MPI_Reduce_scatter", comm);
-    if (!c || !counts || !(e = choose_fold(REDUCE_SCATTER, c, &from, out, counts[c->rank], sum_of(counts, c->size), 1, whole(type), whole(op), 0, &commutes, &l)))
+    if (!c || !counts || !(e = choose_fold(REDUCE_SCATTER, c, &from, out, counts[c->rank], sum_of(counts, c->size), greatest_of(counts, c->size), whole(type), whole(op), 0, &commutes, &l)))
         PASS(Reduce_scatter, (const void *, void *, const int *, handle, handle, handle), (in, out, counts, type, op, comm));
     return failed(comm, fold(c, e, from, out, 0, counts, c->size, whole(type), whole(op), commutes, 0, &l));
 }
@@ -135,7 +135,7 @@ static struct entry *choose_move(enum operation op, const struct communicator *c
 {
     if ((c->turns && is_settled(op, c, known_block(b), 0)) || is_always_left(op, c) || !takes_move(op, c, b, root))
         return NULL;
-    return choose(op, c, b->bytes, (long long)b->bytes * c->size, 0, 1, 0);
+    return choose(op, c, b->bytes, (long long)b->bytes * c->size, 0, 1, b->bytes, 0);
 }
 
 MPI(Allgather)(const void *in, int in_count, handle in_type, void *out, int out_count, handle out_type, handle comm)
@@ -196,7 +196,7 @@ MPI(Allgatherv)(const void *in, int in_count, handle in_type, void *out, const i
     int twice;
     if (c && !is_always_left(ALLGATHERV, c) && takes_sides(ALLGATHERV, c, in == mpi.in_place ? NULL : &one, &to, 0, &twice) &&
         !layout_of(to.type, &out_layout) && (all = sum_of(counts, c->size) * out_layout.size) > 0)
-        e = choose(ALLGATHERV, c, all / c->size, all, 0, 1, LENGTHS_DIFFER);
+        e = choose(ALLGATHERV, c, all / c->size, all, 0, 1, greatest_of(counts, c->size) * out_layout.size, 0);
     if (!e || (in != mpi.in_place && layout_of(one.type, &in_layout)))
         PASS(Allgatherv, (const void *, int, handle, void *, const int *, const int *, handle, handle),
              (in, in_count, in_type, out, counts, displacements, out_type, comm));
@@ -231,7 +231,7 @@ MPI(Gatherv)(const void *in, int in_count, handle in_type, void *out, const int 
     struct side from, to;
     if (c && !is_always_left(GATHERV, c) &&
         takes_gatherv(GATHERV, c, &mine, in_count, in_type, out, counts, displacements, out_type, root, &from, &to))
-        e = choose(GATHERV, c, 0, 0, 0, 1, LENGTHS_DIFFER);
+        e = choose(GATHERV, c, 0, 0, 0, 1, UNKNOWN_TO_SOME, 0);
     if (!e)
         PASS(Gatherv, (const void *, int, handle, void *, const int *, const int *, handle, int, handle),
              (in, in_count, in_type, out, counts, displacements, out_type, root, comm));
@@ -266,7 +266,7 @@ MPI(Scatterv)(const void *in, const int *counts, const int *displacements, handl
     struct side from, to;
     if (c && !is_always_left(SCATTERV, c) &&
         takes_scatterv(SCATTERV, c, in, counts, displacements, in_type, &mine, out_count, out_type, root, &from, &to))
-        e = choose(SCATTERV, c, 0, 0, 0, 1, LENGTHS_DIFFER);
+        e = choose(SCATTERV, c, 0, 0, 0, 1, UNKNOWN_TO_SOME, 0);
     if (!e)
         PASS(Scatterv, (const void *, const int *, const int *, handle, void *, int, handle, int, handle),
              (in, counts, displacements, in_type, out, out_count, out_type, root, comm));
@@ -281,7 +281,7 @@ MPI(Alltoallv)(const void *in, const int *in_counts, const int *in_displacements
     struct side from = {in, 0, in_counts, in_displacements, whole(in_type)}, to = {out, 0, out_counts, out_displacements, whole(out_type)};
     int twice;
     if (c && in != mpi.in_place && !is_always_left(ALLTOALLV, c) && takes_sides(ALLTOALLV, c, &from, &to, 0, &twice))
-        e = choose(ALLTOALLV, c, 0, 0, 0, 1, LENGTHS_DIFFER);
+        e = choose(ALLTOALLV, c, 0, 0, 0, 1, UNKNOWN_TO_SOME, 0);
     if (!e)
         PASS(Alltoallv, (const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle),
              (in, in_counts, in_displacements, in_type, out, out_counts, out_displacements, out_type, comm));
@@ -388,7 +388,7 @@ MPI(Alltoallw)(const void *in, const int *in_counts, const int *in_displacements
                 to = {out, out_counts, out_displacements, out_types, NULL, NULL, NULL};
     if (c && in != mpi.in_place && !is_always_left(ALLTOALLV, c)) {
         if (takes_wide(c, &from) && takes_wide(c, &to))
-            e = choose(ALLTOALLV, c, 0, 0, 0, 1, LENGTHS_DIFFER);
+            e = choose(ALLTOALLV, c, 0, 0, 0, 1, UNKNOWN_TO_SOME, 0);
         else
             left(ALLTOALLW);
     }
