@@ -151,7 +151,7 @@ var layers = []struct {
 		"the use of queue pairs is apart from the adapter: only ibv has C"},
 	{"internal/transport/sets", []string{"runtime/wire"},
 		"the rights to windows are apart from the memory of the windows"},
-	{"internal/transport/pace", []string{"internal/clock", "internal/fold", "internal/outfile", "internal/transport/store", "internal/transport/yield", "runtime/wire"},
+	{"internal/transport/pace", []string{"internal/clock", "internal/outfile", "internal/transport/store", "internal/transport/yield", "runtime/wire"},
 		"what a machine costs is measured below the transports, and kept in a file"},
 	{"internal/transport/segment", []string{"ir", "internal/clock", "runtime/wire", "internal/transport/pace", "internal/transport/sets", "internal/transport/store", "internal/transport/yield"},
 		"shared memory is below the transports that use it, and knows nothing of sockets"},
