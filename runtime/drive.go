@@ -163,7 +163,7 @@ func (c *Comm) await(ctx context.Context, w condition) error {
 			idle = 0
 			continue
 		}
-		if idle++; idle <= d.wait.Spins() {
+		if idle++; sent || idle <= d.wait.Spins() { // a frame may be held, about which the system tells nothing
 			if idle%meanwhilePolls == 0 {
 				c.meanwhile()
 			}

@@ -22,19 +22,17 @@ func move() {
 // Core gives the core away once.
 func Core() { process() }
 
-// Two returns a function that moves the calling thread to one of two of its allowed cores, 0 or 1,
-// and a function that allows all of them again. If it has no choice, it stays where it is. The
+// Two returns a function that moves the calling thread to one of the first two of its allowed cores,
+// 0 or 1, and a function that allows all of them again. If it has no choice, it stays where it is. The
 // caller has locked the thread.
 func Two() (visit func(which int), restore func()) {
-	at, all, ok := where()
+	_, all, ok := where()
 	if !ok {
 		return func(int) {}, func() {}
 	}
 	var sets [2]unix.CPUSet
-	others := all
-	others.Clear(at)
-	sets[0].Set(at)
-	sets[1].Set(nth(&others, 0))
+	sets[0].Set(nth(&all, 0))
+	sets[1].Set(nth(&all, 1))
 	return func(which int) { affinity(unix.SYS_SCHED_SETAFFINITY, 0, &sets[which]) },
 		func() { affinity(unix.SYS_SCHED_SETAFFINITY, 0, &all) }
 }
