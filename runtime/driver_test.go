@@ -1,11 +1,14 @@
 package runtime
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/core"
+	"github.com/schedgen/schedgen/internal/transport/yield"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
 )
@@ -79,6 +82,33 @@ func TestTurnsThatOnlySend(t *testing.T) {
 	}
 	require.Equal(t, 5, turns(true))
 	require.Equal(t, 10, turns(false), "nothing to send")
+}
+
+// parker is a flusher that notes how often it has been polled when the first call parks, which ends
+// the call.
+type parker struct {
+	flusher
+	before int
+	end    func()
+}
+
+func (p *parker) Wake()         {}
+func (p *parker) Abandon(uint8) {}
+func (p *parker) Wait(time.Duration) {
+	p.before = p.polls
+	p.end()
+}
+
+// A call that does not spin polls before it parks, even if its first turn only sends. A frame may be
+// held, and a transport that waits does not see held frames.
+func TestPollsBeforeItParks(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	tr := &parker{flusher: flusher{sent: sent{rank: 1, size: 3}, sends: true}, end: cancel}
+	c := stillOn(t, tr, Config{Stall: -1, Waiting: Waiting{Spin: -1}})
+	c.drv.wait = yield.New(yield.Options{Process: new(yield.Process), Now: c.drv.clock.Now, Cores: 2, Spin: c.cfg.Waiting.Spin})
+	c.drv.poll() // so the first turn of the call may only send
+	require.ErrorIs(t, c.Bcast(ctx, make([]byte, 2), 0), context.Canceled)
+	require.Greater(t, tr.before, 1)
 }
 
 // A root that never waits leaves its frames to the flush, which polls unless another call has
