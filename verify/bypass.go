@@ -71,18 +71,22 @@ func (sub *subject) chain(res *fixpoint.Result, slot int32) []Step {
 // tellGiven says in words why the given slots of a rank are set.
 func (sub *subject) tellGiven(res *fixpoint.Result, given []ir.Slot, slots []int32) string {
 	var parts []string
+	n := -maxSpelled // slots that are not spelled
 	for _, s := range slots {
-		if steps := sub.chain(res, s); len(steps) > 0 {
-			parts = append(parts, sub.tellChain(res, steps))
+		if s < 0 || res.Slots()[s] < 0 || res.Cause(int(s)) < 0 {
+			continue
+		}
+		if n++; n <= 0 {
+			parts = append(parts, sub.tellChain(res, sub.chain(res, s)))
 		}
 	}
-	switch n := len(parts) - maxSpelled; {
+	switch {
 	case len(parts) == 0 && len(given) > 0:
 		return "it waits only for " + spell(given)
 	case len(parts) == 0:
 		return "it waits for nothing"
 	case n > 0:
-		parts = append(parts[:maxSpelled], fmt.Sprintf("%d more", n))
+		parts = append(parts, fmt.Sprintf("%d more", n))
 	}
 	return "it waits only for " + strings.Join(parts, ", ")
 }

@@ -95,9 +95,7 @@ func (st *stuck) graph(from int) waitGraph {
 		todo = todo[:len(todo)-1]
 		var on []int
 		for _, next := range st.waits[st.start[slot]:st.start[slot+1]] {
-			if int(next) != slot {
-				on = append(on, int(next))
-			}
+			on = append(on, int(next))
 		}
 		slices.Sort(on)
 		on = slices.Compact(on)
@@ -147,7 +145,7 @@ func (p paths) to(slot int) (way []int) {
 }
 
 // inCycles returns the slots that are on cycles: those of strongly connected components of several
-// slots, by the algorithm of Tarjan.
+// slots, by the algorithm of Tarjan, and those that wait for themselves.
 func (g waitGraph) inCycles() (cyclic []int) {
 	number, low := map[int]int{}, map[int]int{} // the order of visits; the earliest slot of the component so far
 	var open []int                              // slots of components that are not complete
@@ -183,8 +181,11 @@ func (g waitGraph) inCycles() (cyclic []int) {
 			if low[slot] < number[slot] {
 				continue
 			}
-			at := slices.Index(open, slot)
-			if len(open)-at > 1 {
+			at := len(open) - 1
+			for open[at] != slot {
+				at--
+			}
+			if len(open)-at > 1 || slices.Contains(g[slot], slot) {
 				cyclic = append(cyclic, open[at:]...)
 			}
 			for _, done := range open[at:] {
@@ -215,12 +216,12 @@ func (p paths) closest(slots []int) int {
 // cycleThrough returns a shortest cycle through a slot, which must be on one. The slot is first and
 // last in the result.
 func (g waitGraph) cycleThrough(slot int) []int {
-	var shortest []int
-	for _, next := range g[slot] {
-		back := g.pathsFrom(next).to(slot)
-		if len(back) > 0 && (shortest == nil || len(back) < len(shortest)) {
-			shortest = back
+	p := g.pathsFrom(slot)
+	var last []int // slots that wait for the given one
+	for before := range p.steps {
+		if _, waits := slices.BinarySearch(g[before], slot); waits {
+			last = append(last, before)
 		}
 	}
-	return append([]int{slot}, shortest...)
+	return append(p.to(p.closest(last)), slot)
 }

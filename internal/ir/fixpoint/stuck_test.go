@@ -32,3 +32,15 @@ func TestWhyNever(t *testing.T) {
 	require.False(t, cycle)
 	require.Equal(t, []fixpoint.Place{{Rank: 0, Slot: s0}, {Rank: 2, Slot: s0}}, path)
 }
+
+// A slot that waits for itself is a circle of its own.
+func TestWhyNeverOfItself(t *testing.T) {
+	s := bcast([]ir.Rule{rule(when(s1), ir.PutTo(s0, 0)), rule(when(s1), ir.PutTo(s1, 0))})
+	res, err := fixpoint.Run(s, fixpoint.Model{})
+	require.NoError(t, err)
+	path, cycle := res.WhyNever(res.Layout().Slot(0, s0))
+	require.True(t, cycle)
+	id := int32(res.Layout().Slot(0, s1))
+	require.Len(t, path, 2)
+	require.EqualValues(t, []any{id, id}, []any{int32(path[0]), int32(path[1])})
+}
