@@ -9,15 +9,15 @@
 // rules over numbered slots. So they serve schedules, parts that stand for whole schedules
 // (quotient.go), and the schedules of other programs (foreign.go).
 //
-// A graph of another program becomes a schedule with a rule for each operation, and, if the file
-// says what messages carry, a schedule with a slot for each version of a memory cell. Its run,
-// barrier, reuse, contributes and same-tree are those of any schedule. Two questions remain its
-// own, because a schedule has no such notions:
+// A graph of another program becomes a schedule with a rule for each operation. If the file says
+// what messages carry, it also becomes a second one, with a slot for each version of a memory cell.
+// Its run, barrier, reuse, contributes and same-tree are those of any schedule. Two questions
+// remain its own, because a schedule has no such notions:
 //
 //   - where in memory a block lies at the end: slots are set once and have no addresses, but a file
 //     may bring the right block to the wrong place;
-//   - how much can reach a rank if only the lengths of messages are known. That is a maximum flow,
-//     while a fixpoint says of something whether it comes, not how much of it.
+//   - the amount that can reach a rank, if the file gives only lengths. This is a maximum flow. A
+//     fixpoint tells whether a slot is set, and knows no amounts.
 //
 // Package verify imports ir and what is below internal/ir, and the graphs of other programs: it
 // shares no code with the generators of schedules.

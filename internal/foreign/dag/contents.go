@@ -4,8 +4,8 @@ import "github.com/schedgen/schedgen/ir"
 
 // Contents is a graph as a schedule of what its messages carry and what its ranks fold. A cell of
 // memory can be written many times, but a slot only once. So each message of a cell, and each fold,
-// is a partial result of its own. A copy within a rank is none: whoever reads the copy reads the
-// original.
+// is a partial result of its own. A copy within a rank makes no new slot: a read of the copy returns
+// the slot of the original.
 //
 // A read sees a write only if the rank itself orders the write before it.
 type Contents struct {
@@ -60,9 +60,9 @@ func (c *Contents) actions(n int) []ir.Action {
 }
 
 // NewContents follows the contents of cells through the run r of a graph with cells, as an
-// operation with header h. first returns the slot in a cell at first, or ir.None. The error is a
-// [*Fault] if the contents depend on timing, or if an operation reads a cell that holds nothing. It
-// is [ErrTooLarge] if the graph is too large to check.
+// operation with header h. first returns the slot that a cell holds before the run, or ir.None if
+// the cell is empty. The error is a [*Fault] if the contents depend on timing, or if an operation
+// reads a cell that holds nothing. It is [ErrTooLarge] if the graph is too large to check.
 func NewContents(r *Run, h ir.Header, first func(rank, cell int) ir.Slot) (*Contents, error) {
 	c := &Contents{
 		Schedule: &ir.Schedule{Header: h, Programs: make([]ir.Program, len(r.g.Ranks))},
