@@ -122,8 +122,8 @@ func TestTurnNoticesAChange(t *testing.T) {
 	})
 }
 
-// Folds whose bits are promised are never left to the MPI, nor are blocks of which a rank knows only
-// its own lengths.
+// The MPI never performs a fold whose bits are promised. It also performs no call in which a rank
+// knows only the lengths of its own blocks.
 func TestTurnOfPromisedBits(t *testing.T) {
 	rules, err := selection.New([]selection.Rule{{Collective: "allreduce", Algorithm: selection.MPI}, {Collective: "bcast", Algorithm: selection.MPI}})
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// walk draws one event after the other among those that can happen, steps in all. A fair continuation
-// follows. walk returns the first problem that it meets, or nil.
+// walk takes up to steps events, each drawn from those that can happen. Then it continues fairly. walk
+// returns the first problem that it meets, or nil.
 func walk(t require.TestingT, o Options, steps int, draw *rand.Rand) *Violation {
 	sys, err := newSystem(o)
 	require.NoError(t, err)

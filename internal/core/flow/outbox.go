@@ -84,8 +84,8 @@ func (b *Outbox) Clear() {
 	}
 }
 
-// Normalize removes differences between outboxes that have no effect: what has left already, and the
-// order of puts that wait for reports.
+// Normalize removes differences between outboxes that have no effect. It drops entries that have left
+// already, and sorts puts that wait for reports.
 func (b *Outbox) Normalize() {
 	for r := range b {
 		b[r] = queue{list: b.All(Reason(r))}

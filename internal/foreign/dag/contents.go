@@ -36,27 +36,17 @@ type write struct {
 	prev int32 // the index of the write to the same cell before, -1: it is the first
 }
 
-// roomFor is the length of the arrays of which lists are parts.
+// roomFor is the least length of the arrays from which short lists are cut.
 const roomFor = 1 << 10
 
-// list returns a list of n slots.
-func (c *Contents) list(n int) []ir.Slot {
-	if n > len(c.slots) {
-		c.slots = make([]ir.Slot, max(n, roomFor))
+// list cuts a list of n items from an array, which it replaces if it is too short.
+func list[T any](array *[]T, n int) []T {
+	if n > len(*array) {
+		*array = make([]T, max(n, roomFor))
 	}
-	list := c.slots[:n:n]
-	c.slots = c.slots[n:]
-	return list
-}
-
-// actions returns a list of n actions.
-func (c *Contents) actions(n int) []ir.Action {
-	if n > len(c.acts) {
-		c.acts = make([]ir.Action, max(n, roomFor))
-	}
-	list := c.acts[:n:n]
-	c.acts = c.acts[n:]
-	return list
+	l := (*array)[:n:n]
+	*array = (*array)[n:]
+	return l
 }
 
 // NewContents follows the contents of cells through the run r of a graph with cells, as an
@@ -157,7 +147,7 @@ func (c *Contents) take(id int) []ir.Slot {
 // put adds the message of a send, and leaves the slots of the receiver that it sets.
 func (c *Contents) put(ref Ref, id int, slots []ir.Slot) {
 	to := c.run.g.Ranks[ref.Rank][ref.I].Peer
-	do, left := c.actions(len(slots)), c.list(len(slots))
+	do, left := list(&c.acts, len(slots)), list(&c.slots, len(slots))
 	for i, s := range slots {
 		left[i] = c.value(to)
 		do[i] = ir.Action{Op: ir.Put, Joins: i > 0, Slot: s, As: left[i], To: int32(to)}
@@ -168,7 +158,7 @@ func (c *Contents) put(ref Ref, id int, slots []ir.Slot) {
 
 // fold adds folds of slots with others and returns the results.
 func (c *Contents) fold(ref Ref, with, slots []ir.Slot) []ir.Slot {
-	do, made := c.actions(2*len(slots)), c.list(len(slots))
+	do, made := list(&c.acts, 2*len(slots)), list(&c.slots, len(slots))
 	for i, s := range slots {
 		made[i] = c.value(ref.Rank)
 		do[2*i] = ir.Action{Op: ir.Fold, Slot: with[i], As: made[i]}
@@ -188,7 +178,7 @@ func (c *Contents) value(rank int) ir.Slot {
 
 // rule adds a rule of the rank of an operation, which waits for what it uses.
 func (c *Contents) rule(ref Ref, do []ir.Action) {
-	when := c.list(max(len(do), 1))[:0]
+	when := list(&c.slots, max(len(do), 1))[:0]
 	for _, a := range do {
 		if a.Slot.Kind() == ir.KindValue {
 			when = append(when, a.Slot)
@@ -204,7 +194,7 @@ func (c *Contents) rule(ref Ref, do []ir.Action) {
 // reads returns the slots in cells when an operation starts. Every operation that writes one of the
 // cells must end before it or start after it.
 func (c *Contents) reads(ref Ref, cells Span) ([]ir.Slot, error) {
-	g, slots := c.run.g, c.list(cells.Len)
+	g, slots := c.run.g, list(&c.slots, cells.Len)
 	for i := range slots {
 		cell := cells.From + i
 		at, written := c.last[ref.Rank][cell]

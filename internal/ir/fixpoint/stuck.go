@@ -144,8 +144,8 @@ func (p paths) to(slot int) (way []int) {
 	return way
 }
 
-// inCycles returns the slots that are on cycles: those of strongly connected components of several
-// slots, by the algorithm of Tarjan, and those that wait for themselves.
+// inCycles returns the slots that are on cycles. A slot is on a cycle if it waits for itself, or if
+// its strongly connected component has several slots. The components are found by Tarjan's algorithm.
 func (g waitGraph) inCycles() (cyclic []int) {
 	number, low := map[int]int{}, map[int]int{} // the order of visits; the earliest slot of the component so far
 	var open []int                              // slots of components that are not complete

@@ -81,7 +81,7 @@ func (y *System) Reset() {
 }
 
 // AddRank adds a rank: its slot enter, the other slots that are set from the beginning, and the
-// slots upon which it returns. All ranks are added before any rule.
+// slots for which it waits before it returns. All ranks are added before any rule.
 func (y *System) AddRank(enter int32, given, done []int32) {
 	y.enter = append(y.enter, enter)
 	y.given.all, y.done.all = append(y.given.all, given...), append(y.done.all, done...)
@@ -234,7 +234,7 @@ func (y *System) Enter(rank int) int32 { return y.enter[rank] }
 // not modify it, or what the other methods return.
 func (y *System) Given(rank int) []int32 { return y.given.of(rank) }
 
-// Done returns the slots upon which a rank returns.
+// Done returns the slots for which a rank waits before it returns.
 func (y *System) Done(rank int) []int32 { return y.done.of(rank) }
 
 // RankOf returns the rank of a rule.
