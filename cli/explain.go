@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -89,6 +88,9 @@ func (c *explainCmd) Run(ctx context.Context, std terminal.Stdio) error {
 		if err := e.decide(rules, c.Algorithm); err != nil {
 			return nil, err
 		}
+		if c.Loss != nil && !loses(rowOf(c.Collective), schedule.Multicasts(e.runs().Algorithm)) {
+			return nil, errLoss()
+		}
 		return nil, e.compare()
 	})
 	if err != nil {
@@ -130,9 +132,6 @@ func (c *explainCmd) situation(ctx context.Context, std terminal.Stdio) (at situ
 		size = int64(*c.Size)
 	case hasMessage(row):
 		size = 1
-	}
-	if c.Loss != nil && !hasMessage(row) {
-		return at, "", errors.New("--loss: only broadcasts are explained with it")
 	}
 	c.Algorithm = qualified(c.Collective, c.Algorithm)
 	run := runFlags{Ranks: c.Ranks, Algorithm: c.Algorithm, Transport: c.Transport, Interface: c.Interface, Loss: c.Loss}

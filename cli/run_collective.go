@@ -341,9 +341,7 @@ func (c *collectiveCmd) setLink(ctx context.Context, s *session) error {
 	if err := c.data.learn.set(&s.Job, c.Algorithm, c.file != nil, c.params()); err != nil {
 		return err
 	}
-	// A broadcast with losses may name an algorithm that does not multicast.
-	lossy := c.Loss != nil && !c.row.Broadcasts()
-	if lossy && c.Algorithm != "" && !c.casts() {
+	if c.Loss != nil && c.Algorithm != "" && !loses(&c.row, c.casts()) {
 		return errLoss()
 	}
 	if c.at, err = c.situation(ctx, s.std, &c.row, chosenFor(&s.Job, ranks), c.data.hosts.Hosts); err != nil {
@@ -365,7 +363,7 @@ func (c *collectiveCmd) setLink(ctx context.Context, s *session) error {
 	if s.Job.Link.Transport == overHybrid {
 		s.Job.Link.Interface = ""
 	}
-	if lossy {
+	if c.Loss != nil && !loses(&c.row, false) {
 		return errLoss()
 	}
 	return nil

@@ -219,6 +219,10 @@ func verbOf(collective string) string {
 	return schedule.Bcast
 }
 
+// loses reports whether --loss fits a collective and an algorithm, which multicasts or not. A
+// broadcast with losses may name an algorithm that does not multicast.
+func loses(row *ir.Collective, multicasts bool) bool { return multicasts || row.Broadcasts() }
+
 // errLoss returns the error for --loss if nothing is multicast.
 func errLoss() error {
 	have := []string{"broadcasts"}
