@@ -74,12 +74,12 @@ func flagOf(stamp, mark uint64) Flag {
 	return Flag{Seq: stamp >> fromBits, Mark: mark, From: int(stamp & (1<<fromBits - 1))}
 }
 
-// Note writes to l the fingerprint of an operation that a rank has called. It writes the
-// fingerprint first, with a part of the number, so that a reader that sees the whole number sees
-// its fingerprint or none.
+// Note puts to l the fingerprint of an operation that a rank has called. Both words hold a part of
+// the number, so a reader that sees the whole number sees its fingerprint or none, in whatever order
+// the words become visible.
 func (l *Line) Note(seq uint64, fingerprint uint32) {
 	put(&l.mark, uint64(fingerprint)<<32|seq&(1<<32-1))
-	atomic.StoreUint64(&l.stamp, seq<<fromBits)
+	put(&l.stamp, seq<<fromBits)
 }
 
 // Noted returns the fingerprint that l holds for operation seq, which counts from 1. noted is false
