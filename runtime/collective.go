@@ -42,11 +42,11 @@ func (c *Comm) BcastElements(ctx context.Context, buf []byte, element, root int)
 	if element < 1 {
 		return c.refuse(fmt.Errorf("%w: bcast: elements of %d bytes: must be at least 1", ErrInput, element))
 	}
-	mem, f := core.InPlace(buf), &bare
+	f := &bare
 	if element > 1 {
 		f = &form{element: element}
 	}
-	return c.startAndWait(ctx, bcast, &mem, root, f, nil)
+	return c.startAndWait(ctx, bcast, &core.Buffers{In: buf, Out: buf, Block: len(buf)}, root, f, nil)
 }
 
 func (c *Comm) validRoot(root int) error {
@@ -285,43 +285,40 @@ func (c *Comm) perform(r *Request) error {
 	return r.err
 }
 
-// planOf returns the plan of a call, or why there is none.
+// planOf returns the plan of a call, or why there is none. It does not consult Config when a recent
+// operation had the same arguments.
 func (c *Comm) planOf(k kind, mem *core.Buffers, root int, f *form) (*plan, error) {
-	local := f.local()
 	n := mem.Block
-	if local {
-		n = 0
+	if f.local() {
+		n = 0 // only lengths that all ranks know may choose a plan
 	}
-	p, err := c.planFor(k, n, root, f)
-	if err == nil && local {
-		err = c.fitsFrames(c.plans.row(k), mem.Block, p.Chunks)
+	last := c.plans.last(k, n, root)
+	if last.plan == nil || last.bytes != n || last.root != root || last.form != *f {
+		p, err := c.planAnew(k, n, root, f)
+		if err != nil {
+			return nil, c.refuseInside(err)
+		}
+		*last = recent{n, root, *f, p}
 	}
-	if err != nil {
-		return nil, c.refuseInside(err)
+	if f.local() {
+		if err := c.fitsFrames(c.plans.row(k), mem.Block, last.plan.Chunks); err != nil {
+			return nil, c.refuseInside(err)
+		}
 	}
-	return p, nil
+	return last.plan, nil
 }
 
-// planFor returns the plan of an operation with blocks of n bytes, or of at most n bytes if blocks
-// have lengths of their own. n is 0 if not all ranks know all lengths. planFor does not consult
-// Config when a recent operation had the same arguments.
-func (c *Comm) planFor(k kind, n, root int, f *form) (*plan, error) {
-	last := c.plans.last(k, n, root)
-	if last.plan != nil && last.bytes == n && last.root == root && last.form == *f {
-		return last.plan, nil
-	}
+// planAnew returns the plan of an operation with blocks of n bytes, or of at most n bytes if blocks
+// have lengths of their own. n is 0 if not all ranks know all lengths.
+func (c *Comm) planAnew(k kind, n, root int, f *form) (*plan, error) {
 	if err := c.core.Err(); err != nil {
 		return nil, err
 	}
 	p, err := c.find(k, n, root, *f)
-	if err == nil {
-		err = c.fitsFrames(c.plans.row(k), n, p.Chunks)
-	}
 	if err != nil {
 		return nil, err
 	}
-	*last = recent{n, root, *f, p}
-	return p, nil
+	return p, c.fitsFrames(c.plans.row(k), n, p.Chunks)
 }
 
 // fitsFrames returns an error if a chunk of a block of n bytes is longer than a frame can carry.

@@ -14,7 +14,7 @@ func TestPlansOfChangingCalls(t *testing.T) {
 	find := func() (plans []*core.Plan) {
 		for root := range 4 {
 			for _, n := range []int{8, 1000, 100_000} {
-				p, err := c.planFor(bcast, n, root, &bare)
+				p, err := c.planOf(bcast, &core.Buffers{Block: n}, root, &bare)
 				require.NoError(t, err)
 				require.Equal(t, root, p.Root())
 				plans = append(plans, p.Plan)
@@ -27,7 +27,7 @@ func TestPlansOfChangingCalls(t *testing.T) {
 	n := testing.AllocsPerRun(100, func() {
 		for root := range 4 {
 			for _, n := range []int{8, 1000, 100_000} {
-				if _, err := c.planFor(bcast, n, root, &bare); err != nil {
+				if _, err := c.planOf(bcast, &core.Buffers{Block: n}, root, &bare); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -40,7 +40,7 @@ func TestPlansOfChangingCalls(t *testing.T) {
 func TestPlansThatMakeRoom(t *testing.T) {
 	c := still(t, &sent{size: 4}, Config{})
 	of := func(root int) *plan {
-		p, err := c.planFor(bcast, 8, root, &bare)
+		p, err := c.planOf(bcast, &core.Buffers{Block: 8}, root, &bare)
 		require.NoError(t, err)
 		return p
 	}
