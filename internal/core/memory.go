@@ -125,6 +125,13 @@ func (m *memory) bytes(p place) []byte {
 	return m.span(p.area, lo, hi)
 }
 
+// block returns the bytes at p, a whole block that the rank does not only relay, or a partial result.
+func (m *memory) block(p place) []byte {
+	a := &m.areas[p.area]
+	lo, hi := a.bounds(p.item)
+	return a.bytes[lo:hi:hi]
+}
+
 // span returns bytes lo … hi-1 of an area.
 func (m *memory) span(in area, lo, hi int) []byte {
 	a := &m.areas[in]

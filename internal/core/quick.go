@@ -120,8 +120,9 @@ func (p *Plan) quickFolds() (steps []Step) {
 	})
 	for _, at := range awaited {
 		acts, fits := p.actsOn(&e, at.Slot)
-		ok = ok && fits
-		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.Slot, into: p.places.of(at.Slot), acts: acts})
+		into := p.places.of(at.Slot)
+		ok = ok && fits && into.area != areaRelay
+		steps = append(steps, Step{Rank: at.Rank, Line: at.Line, Chunk: true, slot: at.Slot, into: into, acts: acts})
 	}
 	if !ok || !e.Done() {
 		return nil // something goes by frame
@@ -264,7 +265,7 @@ func (q *Quick) Broken() error { return q.broken }
 func (q *Quick) Undo() { copy(q.given, q.mem.areas[areaIn].bytes) }
 
 // Into returns the destination of the chunk that a step waits for.
-func (q *Quick) Into(s *Step) []byte { return q.mem.bytes(s.into) }
+func (q *Quick) Into(s *Step) []byte { return q.mem.block(s.into) }
 
 // Note shows the operation's fingerprint to other ranks. Call it before the rank waits: after the
 // wait, it would delay the rank.
@@ -286,7 +287,7 @@ func (c *Core) Write(q *Quick, s *Step) bool {
 				return false
 			}
 		case s.Chunk:
-			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, q.mem.bytes(w.from), q.mem.areas[areaOut].n); !ok {
+			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, q.mem.block(w.from), q.mem.areas[areaOut].n); !ok {
 				return false
 			}
 		case w.own:
@@ -300,7 +301,7 @@ func (c *Core) Write(q *Quick, s *Step) bool {
 
 // make folds, and returns an error if the kernel panics.
 func (q *Quick) make(w *act) error {
-	into, left := q.mem.bytes(w.into), q.mem.bytes(w.of[0])
+	into, left := q.mem.block(w.into), q.mem.block(w.of[0])
 	switch {
 	case len(into) == 0:
 		return nil
@@ -309,7 +310,7 @@ func (q *Quick) make(w *act) error {
 		return nil
 	}
 	for _, x := range w.of[1:] {
-		if err := q.fold.apply(into, left, q.mem.bytes(x)); err != nil {
+		if err := q.fold.apply(into, left, q.mem.block(x)); err != nil {
 			return err
 		}
 		left = into

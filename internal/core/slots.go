@@ -202,22 +202,22 @@ func (ops *operations) answer(o *op, actions []ir.Action) {
 func (ops *operations) act(o *op, actions []ir.Action) {
 	for n := 1; len(actions) > 0; actions = actions[n:] {
 		n = 1
-		switch a := actions[0]; {
+		switch a := &actions[0]; {
 		case a.Op == ir.Fold:
 			n = len(ir.MessageOf(actions))
 			ops.fold(o, actions[:n])
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// The request came too late; other ranks repair.
-		case ops.hasGiven(o, a):
+		case ops.hasGiven(o, *a):
 			// A request has brought the chunk to this rank.
 		case o.turn != 0 && lines.IsFlag(a.Slot):
 			n = ops.raise(o, actions)
 		case o.turn != 0 && ops.lay(o, actions, &n):
-		case o.seq > ops.overlap.settled+1 && ops.awaitEntry(o, a):
-		case o.yields.On() && ops.yield(o, a):
+		case o.seq > ops.overlap.settled+1 && ops.awaitEntry(o, *a):
+		case o.yields.On() && ops.yield(o, *a):
 		case a.Op == ir.Put:
 			n = ops.putJoined(o, actions)
-		case !o.window.Postpone(&o.outbox, a):
+		case !o.window.Postpone(&o.outbox, *a):
 			ops.mcast(o, a.Slot)
 		}
 	}
@@ -279,7 +279,8 @@ func (o *op) joined(message []ir.Action) (n int, body []byte) {
 // fill sets the scratch frame to carry slot s of o, with its bytes.
 func (ops *operations) fill(o *op, s ir.Slot, body []byte) *wire.Frame {
 	f := &ops.frame
-	f.Header = wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: ops.Epoch, Seq: o.seq, Slot: s, Print: o.print, From: ops.Rank, Len: len(body)}
+	f.Header = wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps} // a literal of all fields would be made elsewhere and copied
+	f.Epoch, f.Seq, f.Slot, f.Print, f.From, f.Len = ops.Epoch, o.seq, s, o.print, ops.Rank, len(body)
 	f.Body, f.Unsent = body, &o.unsent
 	return f
 }
