@@ -225,7 +225,12 @@ func (ops *operations) next(p *Plan, n int) uint32 { return mismatch.Following(o
 // agrees fails the core, and returns false, if the sender of a frame runs another operation under
 // the same number, or has run another operation before.
 func (ops *operations) agrees(o *op, h *wire.Header) bool {
-	if h.Print == o.print || ops.follows(o, h) {
+	return h.Print == o.print || ops.agreesByStage(o, h)
+}
+
+// agreesByStage is agrees for a frame whose fingerprint is not that of o.
+func (ops *operations) agreesByStage(o *op, h *wire.Header) bool {
+	if ops.follows(o, h) {
 		return true
 	}
 	ops.disagree(o.seq, h.From, h.Print)

@@ -137,9 +137,10 @@ func (ops *operations) putOnce(o *op, k, rank int) {
 }
 
 // hasGiven reports whether a rule is about to put a chunk that has been put to its rank, and records
-// the put. Puts that yield and repairs look for themselves.
+// the put. It matters if the schedule says how to recover. Puts that yield and repairs look for
+// themselves.
 func (ops *operations) hasGiven(o *op, a ir.Action) bool {
-	if !o.plan.recovers || ops.repairing || o.yields.On() || a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
+	if ops.repairing || o.yields.On() || a.Op != ir.Put || a.Slot.Kind() != ir.KindChunk {
 		return false
 	}
 	first, _ := o.lost.Once(a.Slot.Index(), int(a.To))
@@ -316,7 +317,7 @@ func (ops *operations) expects(o *op) bool {
 // if it is a signal to be doubled. A repair repeats its puts itself.
 func (ops *operations) double(o *op, to int) {
 	slot := ops.frame.Slot
-	if !ops.loss.Doubles() || slot.Kind() != ir.KindSignal || ops.repairing {
+	if slot.Kind() != ir.KindSignal || ops.repairing {
 		return
 	}
 	if p := o.plan; p.recovers && !slices.Contains(p.recovery.Twice, ir.PutTo(slot, to)) {

@@ -88,7 +88,7 @@ func (o *op) exist(s ir.Slot, n int) bool {
 	case ir.KindValue:
 		count = len(o.plan.places.cells.of)
 	}
-	return n > 0 && n <= count-s.Index() && o.machine.Valid(s) && o.machine.Valid(s+ir.Slot(n-1))
+	return n > 0 && n <= count-s.Index() && o.machine.Valid(s) && (n == 1 || o.machine.Valid(s+ir.Slot(n-1)))
 }
 
 // hasAll reports whether n slots from s on are set.
@@ -101,12 +101,10 @@ func (o *op) hasAll(s ir.Slot, n int) bool {
 	return true
 }
 
-// spread copies the slots of a frame to their places, unless they have been received there.
+// spread copies the slots of a frame of several to their places, unless they have been received
+// there.
 func (ops *operations) spread(o *op, h *wire.Header, body []byte) {
 	n := int(h.Arg) + 1
-	if n == 1 {
-		return
-	}
 	if dst, bytes := o.run(h.Slot, n); dst != nil || bytes == 0 {
 		return
 	}
@@ -136,7 +134,9 @@ func (ops *operations) arrived(h *wire.Header, body []byte) {
 	if o.state != opActive {
 		return
 	}
-	ops.spread(o, h, body)
+	if h.Arg > 0 {
+		ops.spread(o, h, body)
+	}
 	for i := range int(h.Arg) + 1 {
 		s := h.Slot + ir.Slot(i)
 		ops.traceNew(EventArrived, o, s, h.From)
@@ -208,7 +208,7 @@ func (ops *operations) act(o *op, actions []ir.Action) {
 			ops.fold(o, actions[:n])
 		case a.Slot.Kind() == ir.KindChunk && !o.canSend():
 			// The request came too late; other ranks repair.
-		case ops.hasGiven(o, *a):
+		case o.plan.recovers && ops.hasGiven(o, *a):
 			// A request has brought the chunk to this rank.
 		case o.turn != 0 && lines.IsFlag(a.Slot):
 			n = ops.raise(o, actions)
@@ -236,7 +236,9 @@ func (ops *operations) putJoined(o *op, message []ir.Action) (n int) {
 	f := ops.fill(o, s, body)
 	f.Arg = uint32(n - 1)
 	o.unsent++
-	ops.double(o, to)
+	if ops.loss.Doubles() {
+		ops.double(o, to)
+	}
 	for i := range n {
 		ops.trace(EventPut, o.seq, s+ir.Slot(i), to)
 	}

@@ -33,7 +33,13 @@ func (e *env) trace(k EventKind, seq uint64, s ir.Slot, peer int) {
 
 // traceNew traces the arrival of a slot of o, unless it is set.
 func (e *env) traceNew(k EventKind, o *op, s ir.Slot, from int) {
-	if e.Trace != nil && !o.machine.Has(s) {
+	if e.Trace != nil {
+		e.traceUnset(k, o, s, from)
+	}
+}
+
+func (e *env) traceUnset(k EventKind, o *op, s ir.Slot, from int) {
+	if !o.machine.Has(s) {
 		e.Trace(Event{k, o.seq, s, from})
 	}
 }

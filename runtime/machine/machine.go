@@ -94,14 +94,14 @@ func (m *Machine) hold(fired []int32) []int32 {
 
 // mark sets slot i, which must not be set, and appends the rules that fire.
 func (m *Machine) mark(fired []int32, i int) []int32 {
-	pl := m.plan
+	pl, left := m.plan, m.left
 	m.set[i] = true
 	if pl.done[i] {
 		m.doneLeft--
 	}
 	for _, r := range pl.waiters[pl.waitersAt[i]:pl.waitersAt[i+1]] {
-		m.left[r]--
-		if m.left[r] != 0 {
+		n := left[r] - 1
+		if left[r] = n; n != 0 {
 			continue
 		}
 		fired = append(fired, r)
