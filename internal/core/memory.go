@@ -25,6 +25,7 @@ type place struct {
 // windows and the quick path.
 type memory struct {
 	areas   [areas]items
+	n       int  `state:"ignored"` // bytes of an item without a length of its own
 	per     int  `state:"ignored"` // chunks of a block
 	element int  `state:"ignored"` // bytes of an element: chunks are cut at elements
 	uneven  bool `state:"ignored"` // an area has items with lengths of their own
@@ -33,30 +34,28 @@ type memory struct {
 
 // items lie one behind the other in an area.
 type items struct {
-	bytes  []byte
-	n      int   `state:"ignored"` // bytes of an item, if all have the same length
-	uneven bool  `state:"ignored"` // they have lengths of their own
-	at     []int `state:"ignored"` // if uneven, the start of each item in bytes, and the end of the last one
+	bytes []byte
+	at    []int `state:"ignored"` // if they have lengths of their own: the start of each in bytes, and the end of the last one
 }
 
-// bounds returns the start and end of item i.
-func (a *items) bounds(i int) (lo, hi int) {
-	if a.uneven {
+// bounds returns the start and end of item i. Items without lengths of their own have n bytes.
+func (a *items) bounds(i, n int) (lo, hi int) {
+	if len(a.at) > 0 {
 		return a.at[i], a.at[i+1]
 	}
-	return i * a.n, (i + 1) * a.n
+	return i * n, (i + 1) * n
 }
 
 // set makes m the memory of an operation whose blocks have at most b.Block bytes. The memory for
 // relayed blocks is kept from the last operation.
 func (m *memory) set(pl *places, b *Buffers) {
-	m.per, m.element, m.apart = pl.per, 1, 0
+	m.n, m.per, m.element, m.apart = b.Block, pl.per, 1, 0
 	if b.Fold != nil {
 		m.element = b.Fold.Element
 	}
-	if m.uneven || m.areas[areaOut].n != b.Block {
+	if m.uneven {
 		for i := range m.areas {
-			m.areas[i].n, m.areas[i].uneven = b.Block, false
+			m.areas[i].at = m.areas[i].at[:0]
 		}
 		m.uneven = false
 	}
@@ -75,7 +74,7 @@ func (m *memory) set(pl *places, b *Buffers) {
 
 // space gives items lengths of their own, in elements.
 func (a *items) space(counts []int, element int) {
-	a.uneven, a.at = true, a.at[:0]
+	a.at = a.at[:0]
 	end := 0
 	for _, n := range counts {
 		a.at = append(a.at, end)
@@ -88,10 +87,10 @@ func (a *items) space(counts []int, element int) {
 // their bytes. Without a fold the rank knows no length of theirs, and gets none: see Plan.Counted.
 func (m *memory) spaceRelayed(pl *places) (end int) {
 	a, in := &m.areas[areaRelay], &m.areas[areaIn]
-	a.uneven, a.at = true, append(a.at[:0], 0)
+	a.at = append(a.at[:0], 0)
 	for _, block := range pl.relayed {
 		if pl.folds {
-			lo, hi := in.bounds(block)
+			lo, hi := in.bounds(block, m.n)
 			end += hi - lo
 		}
 		a.at = append(a.at, end)
@@ -102,7 +101,7 @@ func (m *memory) spaceRelayed(pl *places) (end int) {
 
 // bounds returns the start and end of p in its area.
 func (m *memory) bounds(p place) (lo, hi int) {
-	lo, hi = m.areas[p.area].bounds(p.item)
+	lo, hi = m.areas[p.area].bounds(p.item, m.n)
 	if m.per > 1 && p.area != areaCells {
 		from, to := m.cut(hi-lo, p.part)
 		return lo + from, lo + to
@@ -128,7 +127,7 @@ func (m *memory) bytes(p place) []byte {
 // block returns the bytes at p, a whole block that the rank does not only relay, or a partial result.
 func (m *memory) block(p place) []byte {
 	a := &m.areas[p.area]
-	lo, hi := a.bounds(p.item)
+	lo, hi := a.bounds(p.item, m.n)
 	return a.bytes[lo:hi:hi]
 }
 
@@ -154,8 +153,8 @@ func (m *memory) copyOwn(pl *places) {
 	}
 	in, out := &m.areas[areaIn], &m.areas[areaOut]
 	for _, k := range pl.kept {
-		lo, hi := in.bounds(k.held)
-		at, end := out.bounds(k.wanted)
+		lo, hi := in.bounds(k.held, m.n)
+		at, end := out.bounds(k.wanted, m.n)
 		copy(out.bytes[at:end], in.bytes[lo:hi])
 	}
 }
@@ -164,9 +163,9 @@ func (m *memory) copyOwn(pl *places) {
 // set, it copies the contributions there, too.
 func (m *memory) openCells(c *cells, bytes []byte, apart bool) {
 	a, in := &m.areas[areaCells], &m.areas[areaIn]
-	end := len(c.parts) * a.n
-	if m.per > 1 || in.uneven {
-		m.uneven, a.uneven, a.at, end = true, true, append(a.at[:0], 0), 0
+	end := len(c.parts) * m.n
+	if m.per > 1 || len(in.at) > 0 {
+		m.uneven, a.at, end = true, append(a.at[:0], 0), 0
 		for _, part := range c.parts {
 			lo, hi := m.bounds(place{areaIn, int(part) / m.per, int(part) % m.per})
 			end += hi - lo

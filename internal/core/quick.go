@@ -244,7 +244,10 @@ func (q *Quick) ChunkLine(s *Step) int { return lines.OfChunk(q.turn, s.Line) }
 // Own takes the caller's memory, and copies the blocks that the rank both holds and wants to their
 // places in the output. Call it before the steps.
 func (q *Quick) Own(p *Plan, mem *Buffers) {
-	q.fold, q.given = mem.Fold, nil
+	if q.given = nil; p.Chunks == 0 {
+		return
+	}
+	q.fold = mem.Fold
 	q.mem.set(&p.places, mem)
 	q.mem.copyOwn(&p.places)
 	if !p.places.folds {
@@ -287,7 +290,7 @@ func (c *Core) Write(q *Quick, s *Step) bool {
 				return false
 			}
 		case s.Chunk:
-			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, q.mem.block(w.from), q.mem.areas[areaOut].n); !ok {
+			if _, ok := net.Lay(lines.OfChunk(q.turn, w.line), w.to, q.Flag, q.mem.block(w.from), q.mem.n); !ok {
 				return false
 			}
 		case w.own:
