@@ -25,9 +25,12 @@ func (r raised) Unwrap() error { return r.PanicError }
 // raise panics if err is the first news of a Kernel's panic. The caller has left the communicator
 // in order, so its deferred calls may use it.
 func (c *Comm) raise(err error) {
-	if err == nil {
-		return // before p is allocated
+	if err != nil {
+		c.raiseFirst(err)
 	}
+}
+
+func (c *Comm) raiseFirst(err error) {
 	var p *PanicError
 	if errors.As(err, &p) && !c.raised.Swap(true) {
 		panic(raised{p})

@@ -41,7 +41,7 @@ func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers, waits boo
 	}
 	since := c.since()
 	q.Own(p, mem)
-	if !c.through(q, p, looks, yields) {
+	if !c.through(q, looks, yields) {
 		if err := q.Broken(); err != nil {
 			begun, _ := c.core.Seq()
 			c.core.Fail(p.Name, begun+1, err)
@@ -59,11 +59,11 @@ func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers, waits boo
 }
 
 // through makes the steps of an operation, and reports whether it has made all.
-func (c *Comm) through(q *core.Quick, p *core.Plan, looks, yields int) bool {
+func (c *Comm) through(q *core.Quick, looks, yields int) bool {
 	for i := range q.Steps {
 		s := &q.Steps[i]
 		if s.Rank >= 0 {
-			c.core.Note(p, q)
+			c.core.Note(q)
 			var dst []byte
 			if s.Chunk {
 				dst = q.Into(s)
@@ -79,10 +79,10 @@ func (c *Comm) through(q *core.Quick, p *core.Plan, looks, yields int) bool {
 	return true
 }
 
-// idle reports whether the quick path may run: no other call is inside, there is no trace, and the
-// rank need not look at the others' notes after this call.
+// idle reports whether the quick path may run: no other call is inside, and the rank need not look at
+// the others' notes after this call.
 func (c *Comm) idle() bool {
-	return c.calls == 0 && len(c.open) == 0 && c.queue.first == nil && !c.closing && c.cfg.Observe.Trace == nil &&
+	return c.calls == 0 && len(c.open) == 0 && c.queue.first == nil && !c.closing &&
 		len(c.drv.parking.asleep) == 0 && (c.started+1)%checkCalls != 0
 }
 

@@ -217,9 +217,9 @@ func (c *Core) Quick(p *Plan, n int) *Quick {
 		return nil
 	}
 	q := &c.quick
-	q.noted = false
-	q.Flag = wire.Flag{Seq: ops.seq + 1, Mark: mark(ops.next(p, n), ops.Epoch), From: ops.Rank}
 	barrier := p.Chunks == 0
+	q.noted = barrier // its flags carry the fingerprint
+	q.Flag.Seq, q.Flag.Mark, q.Flag.From = ops.seq+1, mark(ops.next(p, n), ops.Epoch), ops.Rank
 	if q.turn, q.root = ops.ledger.NextTurn(barrier), 0; !barrier {
 		q.root = p.header.Root
 	}
@@ -272,8 +272,8 @@ func (q *Quick) Into(s *Step) []byte { return q.mem.block(s.into) }
 
 // Note shows the operation's fingerprint to other ranks. Call it before the rank waits: after the
 // wait, it would delay the rank.
-func (c *Core) Note(p *Plan, q *Quick) {
-	if !q.noted && p.Chunks > 0 {
+func (c *Core) Note(q *Quick) {
+	if !q.noted {
 		q.noted = true
 		c.ops.ledger.shelf.Note(q.Flag.Seq, uint32(q.Flag.Mark>>32))
 	}
@@ -333,7 +333,7 @@ func (c *Core) Through(p *Plan, q *Quick, n int) {
 	}
 	o.seq, o.n, o.key, o.print, o.turn = ops.seq, n, n, ops.print, q.turn
 	ops.history.Note(o.seq, o.print, o.plan.print(o.key), o.plan, o.key)
-	c.Note(p, q)
+	c.Note(q)
 	t := &ops.totals
 	t.Operations++
 	ops.ledger.Through(ops.seq, p.Chunks == 0, &p.lines)

@@ -158,7 +158,7 @@ func TestQuickIsAsOthers(t *testing.T) {
 			}
 			for i := 0; ok && i < len(q.Steps); i++ {
 				if s := &q.Steps[i]; s.Rank >= 0 {
-					c.Note(p, q)
+					c.Note(q)
 					if s.Chunk {
 						dst := q.Into(s)
 						copy(dst, bytes.Repeat([]byte{byte(s.Rank)}, len(dst)))
