@@ -29,13 +29,11 @@ type Flag struct {
 	From int    // rank of the writer, below 2^16
 }
 
-// Write stores f in l. A reader that sees f also sees all earlier stores of this rank. Write swaps
-// the stamp instead of storing it, so that readers, and the race detector, see the swap before this
-// rank's next load. Write puts the mark without a lock: between two locked stores a reader could
-// fetch the line, and the second store would have to wait for it again.
+// Write stores f in l. A reader that sees f also sees all earlier stores of this rank, and this rank's
+// later loads come after f is visible.
 func (l *Line) Write(f Flag) {
 	put(&l.mark, f.Mark)
-	atomic.SwapUint64(&l.stamp, f.Seq<<fromBits|uint64(f.From)&(1<<fromBits-1))
+	show(&l.stamp, f.Seq<<fromBits|uint64(f.From)&(1<<fromBits-1))
 }
 
 // Seal prepares the content of l for network adapters, which copy the words of a line in any order.
