@@ -1,5 +1,5 @@
-// Package store copies bytes into memory that another core has in its cache, such as a ring of shared
-// memory that its reader has emptied.
+// Package store writes to memory that another core has in its cache, such as a ring of shared memory
+// that its reader has emptied.
 //
 // The copy function of Go loads each line from the other cache before it overwrites all of it. Long
 // string moves of the processor only take the line away from there. Broadcasts of 64 KiB between two

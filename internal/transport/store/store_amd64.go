@@ -22,3 +22,9 @@ func move(dst, src []byte) bool {
 //
 //go:noescape
 func moveString(dst, src unsafe.Pointer, n int)
+
+// Fetch asks for the cache line at p, to store to it soon, and does not wait. Other caches lose the
+// line.
+//
+//go:noescape
+func Fetch(p unsafe.Pointer)

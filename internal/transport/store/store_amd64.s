@@ -10,3 +10,9 @@ TEXT ·moveString(SB), NOSPLIT, $0-24
 	CLD
 	REP; MOVSB
 	RET
+
+// func Fetch(p unsafe.Pointer)
+TEXT ·Fetch(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	BYTE $0x0f; BYTE $0x0d; BYTE $0x08 // PREFETCHW (AX)
+	RET

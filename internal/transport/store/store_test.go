@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,5 +29,17 @@ func TestCopy(t *testing.T) {
 			require.Equal(t, n, store.Copy(into[at:], src[:n]))
 			require.True(t, bytes.Equal(want, into), "%d bytes at %d", n, at)
 		}
+	}
+}
+
+// Fetch changes nothing, wherever in a line its byte lies.
+func TestFetch(t *testing.T) {
+	mem := make([]byte, 256)
+	for i := range mem {
+		mem[i] = byte(i)
+	}
+	for i := range mem {
+		store.Fetch(unsafe.Pointer(&mem[i]))
+		require.Equal(t, byte(i), mem[i])
 	}
 }
