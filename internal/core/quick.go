@@ -45,6 +45,9 @@ type Step struct {
 	acts  []act
 }
 
+// Writes reports whether the step writes lines or folds.
+func (s *Step) Writes() bool { return len(s.acts) > 0 }
+
 // act writes one line, or folds if made is not None.
 type act struct {
 	slot ir.Slot
