@@ -27,7 +27,8 @@ const (
 )
 
 // quick tries to run a whole operation at once, and reports whether it has. If waits is false, it looks
-// once for each line.
+// once for each line. The operation needs no frames and no notes, but a rank must hear of failures: after
+// every checkCalls operations, quick polls, and looks at the others' notes.
 func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers, waits bool) bool {
 	p, looks, yields, pause := by.Plan, quickAlone, 0, quickPause
 	q := c.core.Quick(p, mem.Block)
@@ -61,6 +62,10 @@ func (c *Comm) quick(ctx context.Context, by *plan, mem *core.Buffers, waits boo
 	if since > 0 {
 		c.took(by, mem.Block, since)
 	}
+	if c.started%checkCalls == 0 {
+		c.window.lookAround()
+		c.drv.poll()
+	}
 	return true
 }
 
@@ -89,11 +94,9 @@ func (c *Comm) through(q *core.Quick, looks, yields, pause int) bool {
 	return true
 }
 
-// idle reports whether the quick path may run: no other call is inside, and the rank need not look at
-// the others' notes after this call.
+// idle reports whether the quick path may run: no other call is inside.
 func (c *Comm) idle() bool {
-	return c.calls == 0 && len(c.open) == 0 && c.queue.first == nil && !c.closing &&
-		len(c.drv.parking.asleep) == 0 && (c.started+1)%checkCalls != 0
+	return c.calls == 0 && len(c.open) == 0 && c.queue.first == nil && !c.closing && len(c.drv.parking.asleep) == 0
 }
 
 // awaitLine waits for the line of a step and copies its chunk, if there is one, to dst. After the
