@@ -12,7 +12,7 @@ import (
 
 // checkCalls is the number of operations after which a rank looks at the others' notes. A window
 // holds notes of more operations than one rank can be ahead of another that takes nothing.
-const checkCalls = wire.CallLines / 4
+const checkCalls = wire.CallLines / 2
 
 // calls are the notes of a rank about its last operations, by number modulo the number of lines.
 type calls struct {
