@@ -96,7 +96,9 @@ type Call struct {
 // blocks with different lengths. Do only reads the counts; the caller may reuse them when it
 // returns.
 func (c *Comm) Do(ctx context.Context, call Call) error {
-	k, mem, f, err := c.blocksOf(ctx, &call)
+	var mem core.Buffers
+	var f form
+	k, err := c.blocksOf(ctx, &call, &mem, &f)
 	if err != nil {
 		return err
 	}
@@ -107,7 +109,9 @@ func (c *Comm) Do(ctx context.Context, call Call) error {
 // owns the buffers and the counts until the request has ended. Otherwise it works like
 // [Comm.StartBcast].
 func (c *Comm) Start(ctx context.Context, call Call) (*Request, error) {
-	k, mem, f, err := c.blocksOf(ctx, &call)
+	var mem core.Buffers
+	var f form
+	k, err := c.blocksOf(ctx, &call, &mem, &f)
 	if err != nil {
 		return nil, err
 	}
@@ -127,15 +131,14 @@ func elements(bytes int) form {
 	return form{element: bytes}
 }
 
-// blocksOf checks the arguments of a call and returns them in the form that the core takes.
-func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, form, error) {
-	none := core.Buffers{}
+// blocksOf checks the arguments of a call, and sets mem and f, which are empty, to what the core takes.
+func (c *Comm) blocksOf(ctx context.Context, call *Call, mem *core.Buffers, f *form) (kind, error) {
 	if ctx == nil {
-		return 0, none, form{}, c.refuse(noContext(call.Collective))
+		return 0, c.refuse(noContext(call.Collective))
 	}
 	k := c.plans.kindOf(call.Collective)
 	if k < 0 {
-		return 0, none, form{}, c.refuse(fmt.Errorf("%w: no collective %q", ErrInput, call.Collective))
+		return 0, c.refuse(fmt.Errorf("%w: no collective %q", ErrInput, call.Collective))
 	}
 	row := c.plans.row(k)
 	bytes, err := c.checkCall(call, row)
@@ -147,22 +150,23 @@ func (c *Comm) blocksOf(ctx context.Context, call *Call) (kind, core.Buffers, fo
 			name = row.Name
 		}
 		c.Refuse(fmt.Sprintf("%s: %v", name, err))
-		return 0, none, form{}, fmt.Errorf("%w: %s: rank %d of %d: %w", ErrInput, name, c.rank, c.size, err)
+		return 0, fmt.Errorf("%w: %s: rank %d of %d: %w", ErrInput, name, c.rank, c.size, err)
 	}
 	if row.Blocks == nil {
-		return k, none, form{}, nil
+		return k, nil
 	}
+	mem.In, mem.Out, mem.Block, mem.Fold = call.Src, call.Dst, bytes, call.Fold
 	if call.Fold != nil {
-		f := elements(call.Fold.Element)
+		f.element = elements(call.Fold.Element).element
 		f.fold, f.ordered, f.exact = call.Fold.Name, !call.Fold.Commutes, call.Fold.Exact
 		f.counted, f.shared = call.Counted, call.Counted // every rank contributes to all blocks
-		return k, core.Buffers{In: call.Src, Out: call.Dst, Block: bytes, Fold: call.Fold}, f, nil
+		return k, nil
 	}
-	f := elements(max(1, call.Element))
+	f.element = elements(max(1, call.Element)).element
 	if f.counted = call.Counted; f.counted {
 		f.shared = row.Everywhere(c.size, call.Root)
 	}
-	return k, core.Buffers{In: call.Src, Out: call.Dst, Block: bytes}, f, nil
+	return k, nil
 }
 
 // checkCall returns the bytes of a block, or of the longest block if they have lengths of their

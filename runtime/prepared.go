@@ -38,7 +38,9 @@ type Prepared struct {
 // new data before each start. Prepare copies the counts. Call.Ended is called at each end of a
 // Start. If ctx ends before or during the call, the communicator fails at every rank.
 func (c *Comm) Prepare(ctx context.Context, call Call) (*Prepared, error) {
-	k, mem, f, err := c.blocksOf(ctx, &call)
+	var mem core.Buffers
+	var f form
+	k, err := c.blocksOf(ctx, &call, &mem, &f)
 	if err != nil {
 		return nil, err
 	}
