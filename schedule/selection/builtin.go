@@ -37,17 +37,12 @@ const (
 	manyAtATime = 1 << 10
 )
 
-// For collectives of blocks among ranks that share memory and keep blocks in windows. These rules
-// follow measurements.
-const (
-	copied  = 4 << 10 // bytes: longer blocks are not copied to windows
-	inLines = 17      // ranks: with more, there are too few lines for one block of each
-	readers = 64      // ranks: with more, blocks are not in windows
-)
-
 // For collectives that fold.
 const (
-	longStar = 512 << 10 // bytes: from here on ranks of a host without shared memory fold a piece each
+	// bytes of a block of a reduce-scatter: on a host without shared memory, one rank folds shorter ones
+	// for all
+	shortBlocks = 4<<10 + 1
+	longStar    = 512 << 10 // bytes: from here on ranks of a host without shared memory fold a piece each
 	// ranks of a host without shared memory: from here on messages matter more than rounds
 	crowded = 8
 	// bytes of a block of a reduce-scatter: from here on one rank does not fold for all
@@ -97,14 +92,14 @@ var builtin = Rules{list: []Rule{
 	{Collective: schedule.Anycast, Algorithm: "anycast/skip-ring",
 		Reason: "two channels a rank on average"},
 
-	{Collective: "scatter", Memory: With, Ranks: Range{To: inLines + 1}, Bytes: Range{To: copied + 1}, Algorithm: "scatter/linear",
-		Reason: "every rank reads its block where the root has written it"},
-	{Collective: "gather", Memory: With, Ranks: Range{To: readers + 1}, Bytes: Range{To: copied + 1}, Algorithm: "gather/linear",
-		Reason: "the root reads every block where its rank has written it"},
-	{Collective: "allgather", Memory: With, Ranks: Range{To: readers + 1}, Bytes: Range{To: copied + 1}, Algorithm: "allgather/linear",
-		Reason: "every rank writes its block once, and all read it there"},
-	{Collective: "alltoall", Memory: With, Ranks: Range{To: inLines + 1}, Bytes: Range{To: copied + 1}, Algorithm: "alltoall/linear",
-		Reason: "every rank reads its blocks where the others have written them"},
+	{Collective: "scatter", Memory: With, Algorithm: Modelled,
+		Reason: "shared memory: the least time by what copies and turns cost on this machine"},
+	{Collective: "gather", Memory: With, Algorithm: Modelled,
+		Reason: "shared memory: the least time by what copies and turns cost on this machine"},
+	{Collective: "allgather", Memory: With, Algorithm: Modelled,
+		Reason: "shared memory: the least time by what copies and turns cost on this machine"},
+	{Collective: "alltoall", Memory: With, Algorithm: Modelled,
+		Reason: "shared memory: the least time by what copies and turns cost on this machine"},
 
 	{Collective: "scatter", Place: OneEach, Algorithm: Modelled,
 		Reason: "one rank a host: the least time in the model of the network"},
@@ -153,8 +148,8 @@ var builtin = Rules{list: []Rule{
 		Reason: "the contributions stay in the order of ranks, and links carry little more than the least"},
 	{Collective: schedule.Allreduce, Algorithm: "allreduce/doubling", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
-	{Collective: schedule.Reduce, Memory: With, Algorithm: "reduce/linear",
-		Reason: "the root reads all contributions where they are"},
+	{Collective: schedule.Reduce, Memory: With, Algorithm: Modelled,
+		Reason: "shared memory: the least time by what copies, folds and turns cost on this machine"},
 	{Collective: schedule.Reduce, Place: OneHost, Bytes: Range{To: longStar}, Algorithm: "reduce/linear",
 		Reason: "one host: no rank is woken to pass anything on"},
 	{Collective: schedule.Reduce, Place: OneHost, Algorithm: "reduce/binomial",
@@ -167,9 +162,9 @@ var builtin = Rules{list: []Rule{
 		Reason: "links take the time, and all ranks fold a part"},
 	{Collective: schedule.Reduce, Algorithm: "reduce/binomial", Params: Params{Masters: true},
 		Reason: "the fewest rounds"},
-	{Collective: schedule.ReduceScatter, Memory: With, Ranks: Range{To: inLines + 1}, Algorithm: "reduce-scatter/linear",
-		Reason: "every rank reads its part of what all have where it is"},
-	{Collective: schedule.ReduceScatter, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{To: copied + 1}, Algorithm: "reduce-scatter/star",
+	{Collective: schedule.ReduceScatter, Memory: With, Algorithm: Modelled,
+		Reason: "shared memory: the least time by what copies, folds and turns cost on this machine"},
+	{Collective: schedule.ReduceScatter, Place: OneHost, Ranks: Range{From: 3}, Bytes: Range{To: shortBlocks}, Algorithm: "reduce-scatter/star",
 		Reason: "one host: the fewest messages"},
 	{Collective: schedule.ReduceScatter, Place: OneHost, Ranks: Range{From: crowded}, Bytes: Range{To: longBlocks}, Algorithm: "reduce-scatter/star",
 		Reason: "one host with many ranks: the fewest messages"},
@@ -177,7 +172,9 @@ var builtin = Rules{list: []Rule{
 		Reason: "one rank a host: the least time in the model of the network"},
 	{Collective: schedule.ReduceScatter, Algorithm: "reduce-scatter/halving", Params: Params{Masters: true},
 		Reason: "the fewest rounds, and every link carries about a vector"},
-	{Collective: schedule.Scan, Memory: Without, Place: OneHost, Ranks: Range{From: crowded}, Algorithm: "scan/chain",
+	{Collective: schedule.Scan, Memory: With, Algorithm: Modelled,
+		Reason: "shared memory: the least time by what copies, folds and turns cost on this machine"},
+	{Collective: schedule.Scan, Place: OneHost, Ranks: Range{From: crowded}, Algorithm: "scan/chain",
 		Reason: "one host with many ranks: the fewest messages"},
 	{Collective: schedule.Scan, Place: OneEach, Algorithm: Modelled,
 		Reason: "one rank a host: the least time in the model of the network"},

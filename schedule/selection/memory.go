@@ -36,6 +36,8 @@ func (m *memory) cut(algorithm string, bytes int) float64 {
 }
 
 const (
+	// windowed is the greatest number of ranks whose blocks are in windows.
+	windowed = 64
 	// castBytes is the payload of a multicast in memory.
 	castBytes = 64 << 10
 	// casting is what a multicast costs beside its copies, in yields: ranks look for it behind
@@ -104,7 +106,9 @@ type step struct {
 	got      int // messages that a rank takes
 	bytes    float64
 	folds    bool // the takers fold
-	joined   bool // messages of the operation have several parts, so all go through rings
+	joined   bool // messages of the operation have several parts, or no lines, so all go through rings
+	ahead    bool // messages have been written before the takers come
+	relayed  bool // some ranks pass on blocks of others, so no rank runs the operation at once
 }
 
 const (
@@ -115,36 +119,63 @@ const (
 	handling = 1.0
 	found    = 0.5
 	quickly  = 0.25
-	// refilled is what a full ring costs a rank that also takes messages, in yields by ranks on its
-	// core. It follows allreduces of 512 KiB by circulant. A rank alone on its core has Pace.Full.
-	refilled = 4.5
+	// refilled is what a full ring costs a rank that also takes messages, in yields by the square of the
+	// ranks on its core. It follows allreduces, allgathers and reduce-scatters of 512 KiB. A rank alone
+	// on its core has Pace.Full.
+	refilled = 1.5
+	// crowding is by how much a pipeline takes longer where ranks share cores.
+	crowding = 1.5
+	// pieces is the number of parts of a ring that a message fills one after the other.
+	pieces = 4
 )
 
-// step returns the time of a step of an operation on vectors of some bytes.
+// load returns how many of some ranks that do something are on the busiest core, if the system has put
+// them anywhere. It is nearer to the least, of ranks that are spread evenly, than to the most, of ranks
+// that share cores with one another only. For ranks on two cores it is close to the mean.
+func (m *memory) load(ranks int) float64 {
+	least := m.onCore(ranks)
+	return least + max(0, min(float64(ranks), m.share)-least)/float64(m.pace.Cores+1)
+}
+
+// step returns the time of a step of an operation on vectors or blocks of some bytes.
 func (m *memory) step(vector int, s step) float64 {
 	copied, line := m.ring(s.bytes), float64(m.pace.Line)
-	write, take, wait, handle := line+copied, copied, m.turns, found
+	turn := m.turns
+	if s.from == 1 {
+		turn /= 2 // no rank waits for the last of many
+	}
+	take, wait, handle := copied, turn, found
+	writers, messages := m.load(s.from), float64(s.sent)
+	if s.to == 1 {
+		writers = max(1, m.share-1) // while others write, the taker takes the first messages
+	}
+	write := messages * (line + copied)
 	switch room := float64(wire.RingBytes(m.ranks)); {
 	case s.bytes <= float64(wire.RoomBytes(m.ranks)) && !s.joined: // in a window
 	case !s.joined && (m.turns == 0 || float64(vector) > room) && m.pace.Lends(int(s.bytes), s.readers, m.ranks):
-		write, take = line, m.pull(s.bytes)
-		wait = math.Ceil(float64(s.got)/2) * m.turns
+		write, take = messages*line, m.pull(s.bytes)
+		wait = math.Ceil(float64(s.got)/2) * turn
 	default:
 		write, handle = write*float64(s.readers), handling
 		full := m.pace.Full(m.ranks)
 		if m.turns > 0 {
-			full = refilled * m.share * float64(m.pace.Yield)
+			full = refilled * m.share * m.share * float64(m.pace.Yield)
+		} else if s.from+s.to <= m.ranks {
+			write -= copied - m.ring(min(s.bytes, room/pieces)) // takers take the first piece while others are written
 		}
 		wait += max(0, s.bytes/room-1) * full
 	}
-	if vector <= wire.CopiedTo && !s.joined && s.bytes == float64(vector) {
+	if vector <= wire.CopiedTo && !s.joined && !s.relayed && s.bytes == float64(vector) {
 		handle = quickly
 	}
 	take += line + handle*float64(m.pace.Yield)
 	if s.folds {
 		take += float64(m.pace.Fold) / 1000 * s.bytes
 	}
-	return m.onCore(s.from)*float64(s.sent)*write + m.onCore(s.to)*float64(s.got)*take + wait
+	if s.ahead {
+		write = 0
+	}
+	return writers*write + m.load(s.to)*float64(s.got)*take + wait
 }
 
 // exchange is a step in which some ranks put one message to another one each.
@@ -173,6 +204,15 @@ func (m *memory) beyond(bytes int, joined bool, within func(p2, rounds int) floa
 	time := within(p2, rounds)
 	if left := m.ranks - p2; left > 0 {
 		time += m.step(bytes, exchange(left, float64(bytes), true, joined)) + m.step(bytes, exchange(left, float64(bytes), false, joined))
+	}
+	return time
+}
+
+// beyondOnce is beyond without the result.
+func (m *memory) beyondOnce(bytes int, joined bool, within func(p2, rounds int) float64) float64 {
+	time := m.beyond(bytes, joined, within)
+	if left := m.ranks &^ (1 << (bits.Len(uint(m.ranks)) - 1)); left > 0 {
+		time -= m.step(bytes, exchange(left, float64(bytes), false, joined))
 	}
 	return time
 }
@@ -215,6 +255,148 @@ func (m *memory) twoShot(bytes int) float64 {
 		m.step(bytes, step{from: p, to: p, sent: 1, readers: p - 1, got: p - 1, bytes: piece, joined: framed})
 }
 
+// Blocks of all ranks. The blocks of a rank are in its window if they have lines there; others, and
+// messages of several blocks, go through rings.
+
+// apart reports whether blocks of each rank for each other one have no lines.
+func (m *memory) apart() bool { return m.ranks > wire.ChunkLines/2+1 }
+
+// many reports whether there are too many ranks for blocks in windows.
+func (m *memory) many() bool { return m.ranks > windowed }
+
+// scatter returns the time in which the root puts a block to each rank.
+func (m *memory) scatter(bytes int) float64 {
+	others := m.ranks - 1
+	return m.step(bytes, step{from: 1, to: others, sent: others, readers: 1, got: 1, bytes: float64(bytes), joined: m.apart()})
+}
+
+// gather returns the time in which the root takes a block of each rank.
+func (m *memory) gather(bytes int) float64 {
+	others := m.ranks - 1
+	return m.step(bytes, step{from: others, to: 1, sent: 1, readers: 1, got: others, bytes: float64(bytes), joined: m.many()})
+}
+
+// down returns the time in which a binomial tree carries blocks from the root or to it. Each block has a
+// line of its own.
+func (m *memory) down(bytes int) (time float64) {
+	for size := 1; size < m.ranks; size *= 2 {
+		pairs := max(1, (m.ranks+size-1)/(2*size)) // the last one may be short of ranks
+		blocks, s := min(size, m.ranks-size), exchange(pairs, float64(bytes), false, m.apart())
+		if s.joined {
+			s.bytes *= float64(blocks)
+		} else {
+			s.sent, s.got, s.relayed = blocks, blocks, m.ranks > 2
+		}
+		time += m.step(bytes, s)
+	}
+	return time
+}
+
+// allgather returns the time in which each rank takes the blocks of all others where they are.
+func (m *memory) allgather(bytes int) float64 {
+	p := m.ranks
+	return m.step(bytes, step{from: p, to: p, sent: 1, readers: p - 1, got: p - 1, bytes: float64(bytes), joined: m.many()})
+}
+
+// bruck returns the time of an allgather in which ranks pass on all blocks that they have.
+func (m *memory) bruck(bytes int) (time float64) {
+	for has := 1; has < m.ranks; has *= 2 {
+		time += m.step(bytes, exchange(m.ranks, float64(bytes)*float64(min(has, m.ranks-has)), false, m.ranks > 2))
+	}
+	return time
+}
+
+// allToAll returns the time in which each rank puts a block to each other one.
+func (m *memory) allToAll(bytes int) float64 {
+	p := m.ranks
+	return m.step(bytes, step{from: p, to: p, sent: p - 1, readers: 1, got: p - 1, bytes: float64(bytes), joined: m.apart()})
+}
+
+// rotate returns the time of an alltoall in which blocks go by the digits of their ways.
+func (m *memory) rotate(bytes int) (time float64) {
+	for digit := 1; digit < m.ranks; digit *= 2 {
+		time += m.step(bytes, exchange(m.ranks, float64(bytes)*float64(m.ranks/2), false, m.ranks > 2))
+	}
+	return time
+}
+
+// foldAtRoot returns the time of a reduction in which the root folds all contributions.
+func (m *memory) foldAtRoot(bytes int) float64 {
+	others := m.ranks - 1
+	return m.step(bytes, step{from: others, to: 1, sent: 1, readers: 1, got: others, bytes: float64(bytes), folds: true})
+}
+
+// foldUp returns the time of a reduction up a binomial tree. Unless the ranks are a power of two, some of
+// its branches are short, and have written before the root comes to them.
+func (m *memory) foldUp(bytes int) (time float64) {
+	for size := 1; size < m.ranks; size *= 2 {
+		s := exchange(max(1, (m.ranks+size-1)/(2*size)), float64(bytes), true, false)
+		s.ahead = size > 1 && m.ranks&(m.ranks-1) != 0
+		time += m.step(bytes, s)
+	}
+	return time
+}
+
+// foldHalves returns the time of a reduction by recursive halving, whose parts the root gathers.
+func (m *memory) foldHalves(bytes int) float64 {
+	joined := m.ranks > 2
+	return m.beyondOnce(bytes, joined, func(p2, rounds int) (time float64) {
+		part := float64(bytes) / 2
+		for pairs := p2 / 2; rounds > 0; rounds-- {
+			time += m.step(bytes, exchange(p2, part, true, joined))
+			time += m.step(bytes, exchange(p2/2/pairs, part, false, joined))
+			part, pairs = part/2, pairs/2
+		}
+		return time
+	})
+}
+
+// foldParts returns the time of a reduce-scatter in which each rank folds its block of all.
+func (m *memory) foldParts(bytes int) float64 {
+	p := m.ranks
+	return m.step(bytes, step{from: p, to: p, sent: p - 1, readers: 1, got: p - 1, bytes: float64(bytes), folds: true, joined: m.apart()})
+}
+
+// foldInPairs returns the time of a reduce-scatter in which each rank tells one other in each round.
+func (m *memory) foldInPairs(bytes int) float64 {
+	return float64(m.ranks-1) * m.step(bytes, exchange(m.ranks, float64(bytes), true, m.apart()))
+}
+
+// foldAround returns the time of a reduce-scatter along a circulant graph.
+func (m *memory) foldAround(bytes int) (time float64) {
+	for left := m.ranks; left > 1; left = (left + 1) / 2 {
+		time += m.step(bytes, exchange(m.ranks, float64(bytes)*float64(left/2), true, m.ranks > 2))
+	}
+	return time
+}
+
+// prefixes returns the time of a scan by doubling.
+func (m *memory) prefixes(bytes int) (time float64) {
+	for hop := 1; hop < m.ranks; hop *= 2 {
+		time += m.step(bytes, exchange(m.ranks-hop, float64(bytes), true, false))
+	}
+	return time
+}
+
+// passOn returns the time of a scan along a chain, whose ranks fold one chunk while the next one
+// comes. The first chunk takes a turn for each rank. Chunks come together, because a rank takes all
+// that are there before it passes one on.
+func (m *memory) passOn(bytes int) float64 {
+	chunks := m.cut("scan/chain", bytes)
+	hops, busy := float64(m.ranks-1), float64(max(1, min(m.ranks-1, int(m.pace.Cores))))
+	chunk := step{from: 1, to: 1, sent: 1, readers: 1, got: 1, bytes: float64(bytes) / chunks, folds: true, joined: chunks > wire.ChunkLines/2}
+	work := m.step(bytes, chunk) - m.turns/2
+	time := (chunks*hops/busy+busy-1)*work + hops*m.turns
+	switch {
+	case chunks == 1:
+	case m.turns > 0:
+		time *= crowding
+	default:
+		time += 1.5 * (hops - 1) * work
+	}
+	return time
+}
+
 // placed is an algorithm that a Modelled rule can choose where ranks share memory.
 type placed struct {
 	rule Rule
@@ -243,6 +425,39 @@ var sharing = [...]placed{
 		Reason: "shared memory: on this machine every rank reads and folds its piece soonest where it is"}, (*memory).twoShot},
 	{Rule{Collective: schedule.Allreduce, Memory: With, Algorithm: "allreduce/halving",
 		Reason: "shared memory: on this machine the fewest bytes take the least time"}, (*memory).halving},
+
+	{Rule{Collective: "scatter", Memory: With, Algorithm: "scatter/linear",
+		Reason: "shared memory: every rank takes its block where the root has it"}, (*memory).scatter},
+	{Rule{Collective: "scatter", Memory: With, Algorithm: "scatter/binomial",
+		Reason: "shared memory: on this machine it pays that the root sends fewer messages"}, (*memory).down},
+	{Rule{Collective: "gather", Memory: With, Algorithm: "gather/linear",
+		Reason: "shared memory: the root takes every block where its rank has it"}, (*memory).gather},
+	{Rule{Collective: "gather", Memory: With, Algorithm: "gather/binomial",
+		Reason: "shared memory: on this machine it pays that the root takes fewer messages"}, (*memory).down},
+	{Rule{Collective: "allgather", Memory: With, Algorithm: "allgather/linear",
+		Reason: "shared memory: all ranks take every block where its rank has it"}, (*memory).allgather},
+	{Rule{Collective: "allgather", Memory: With, Algorithm: "allgather/bruck",
+		Reason: "shared memory: on this machine the fewest messages take the least time"}, (*memory).bruck},
+	{Rule{Collective: "alltoall", Memory: With, Algorithm: "alltoall/linear",
+		Reason: "shared memory: every rank takes its blocks where the others have them"}, (*memory).allToAll},
+	{Rule{Collective: "alltoall", Memory: With, Algorithm: "alltoall/bruck",
+		Reason: "shared memory: on this machine the fewest messages take the least time"}, (*memory).rotate},
+	{Rule{Collective: schedule.Reduce, Memory: With, Algorithm: "reduce/linear",
+		Reason: "shared memory: the root reads all contributions where they are"}, (*memory).foldAtRoot},
+	{Rule{Collective: schedule.Reduce, Memory: With, Algorithm: "reduce/binomial",
+		Reason: "shared memory: on this machine it pays that several ranks fold"}, (*memory).foldUp},
+	{Rule{Collective: schedule.Reduce, Memory: With, Algorithm: "reduce/halving",
+		Reason: "shared memory: on this machine it pays that every rank folds a part"}, (*memory).foldHalves},
+	{Rule{Collective: schedule.ReduceScatter, Memory: With, Algorithm: "reduce-scatter/linear",
+		Reason: "shared memory: every rank reads its part of what all have where it is"}, (*memory).foldParts},
+	{Rule{Collective: schedule.ReduceScatter, Memory: With, Algorithm: "reduce-scatter/circulant",
+		Reason: "shared memory: on this machine the fewest messages take the least time"}, (*memory).foldAround},
+	{Rule{Collective: schedule.ReduceScatter, Memory: With, Algorithm: "reduce-scatter/pairwise",
+		Reason: "shared memory: on this machine ranks soonest take one block at a time"}, (*memory).foldInPairs},
+	{Rule{Collective: schedule.Scan, Memory: With, Algorithm: "scan/doubling",
+		Reason: "shared memory: the fewest rounds"}, (*memory).prefixes},
+	{Rule{Collective: schedule.Scan, Memory: With, Algorithm: "scan/chain",
+		Reason: "shared memory: on this machine the fewest bytes take the least time"}, (*memory).passOn},
 }
 
 // sooner is the part of the time of the choice so far that a later algorithm may take at most: the

@@ -3,6 +3,7 @@ package selection_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/schedgen/schedgen/internal/core/lines"
 	"github.com/schedgen/schedgen/internal/test/heavy"
 	"github.com/schedgen/schedgen/ir"
 	"github.com/schedgen/schedgen/runtime/wire"
@@ -17,10 +19,10 @@ import (
 	"github.com/schedgen/schedgen/schedule/selection"
 )
 
-// host simulates a broadcast or an allreduce among ranks that share the memory and the cores of a host.
+// host simulates an operation among ranks that share the memory and the cores of a host.
 // It runs the programs of the ranks, and knows nothing of the model by which rules choose.
 //
-// Each rank is on one core. In a broadcast the root's core runs no other rank if there is another core,
+// Each rank is on one core, wherever the system puts it. In a broadcast the root's core runs no other rank if there is another core,
 // as broadcasts that were measured on two cores behave. A core runs one rank at a time, and
 // then the next one, which takes the longer the more there are. In its turn a rank sends all that it
 // can, which others see at the end of the turn, and takes one multicast, two lent chunks, and all
@@ -29,9 +31,11 @@ import (
 type host struct {
 	pace  *wire.Pace
 	bytes int
-	chunk int  // number of chunks
-	folds bool // an allreduce
-	rings bool // a message has several parts, so all go through rings
+	chunk int  // number of chunks of a block
+	block int  // number of blocks
+	steps bool // no broadcast
+	rings bool // messages have no lines in windows, so all go through rings
+	quick bool // ranks run the operation at once
 	ranks []simulated
 	cores []core
 	lends func(n, receivers int) bool // whether a chunk is lent to some receivers
@@ -74,34 +78,38 @@ type setting struct {
 	n    int
 }
 
-// newHost returns a host on which a broadcast begins.
-func newHost(t require.TestingT, p *wire.Pace, c *selection.Case, algorithm string) *host {
+// newHost returns a host on which an operation begins. It puts ranks on cores as place says, by rank;
+// broadcasts have their own places.
+func newHost(t require.TestingT, p *wire.Pace, c *selection.Case, algorithm string, place []int) *host {
 	params, err := (&selection.Params{}).In(algorithm, c, 64<<10)
 	require.NoError(t, err)
 	spec, err := schedule.New(algorithm, params)
 	require.NoError(t, err)
-	h := &host{pace: p, bytes: c.Bytes, chunk: spec.Header().Chunks, ranks: make([]simulated, c.Ranks), folds: c.Collective == schedule.Allreduce}
+	header := spec.Header()
+	h := &host{pace: p, bytes: c.Bytes, chunk: header.BlockChunks(), block: header.Blocks(), ranks: make([]simulated, c.Ranks), steps: c.Collective != schedule.Bcast}
 	h.lends = func(n, receivers int) bool { return p.Lends(n, receivers, c.Ranks) }
 	h.cores = make([]core, min(int(p.Cores), c.Ranks))
 	for r := range h.ranks {
 		at := 0
-		if others := len(h.cores) - 1; h.folds {
-			at = r % len(h.cores)
+		if others := len(h.cores) - 1; h.steps {
+			at = place[r] % len(h.cores)
 		} else if r > 0 && others > 0 {
 			at = 1 + (r-1)%others
 		}
 		h.cores[at].ranks = append(h.cores[at].ranks, r)
 		own := &h.ranks[r]
 		own.program, own.set, own.filled = spec.Program(r), map[ir.Slot]bool{ir.Enter: true}, make([]int, c.Ranks)
-		for i := range own.program.Rules {
-			h.rings = h.rings || slices.ContainsFunc(own.program.Rules[i].Do, func(a ir.Action) bool { return a.Op == ir.Put && a.Joins })
-		}
 		own.fired, own.long = make([]bool, len(own.program.Rules)), map[ir.Slot]int{}
-		for k := range h.chunk {
-			own.set[ir.Input(k)] = h.folds
-			own.set[ir.Chunk(k)] = !h.folds && r == 0
+		for k := range header.Chunks {
+			own.set[ir.Input(k)] = header.Row().Inputs != nil
+			own.set[ir.Chunk(k)] = header.Held(r).Has(k)
 		}
 	}
+	if h.steps {
+		_, inLines := lines.Chunks(&header, header.Row().Inputs != nil, 0, func(int) bool { return true }, spec.Program)
+		h.rings = !inLines
+	}
+	h.quick = h.bytes <= wire.CopiedTo && h.chunk == 1 && !h.rings && !header.Relays(spec.Program)
 	return h
 }
 
@@ -117,7 +125,7 @@ func (h *host) mayLend() bool {
 func (h *host) length(own *simulated, s ir.Slot) int {
 	switch s.Kind() {
 	case ir.KindChunk, ir.KindInput:
-		lo, hi := ir.ChunkBounds(h.bytes, h.chunk, s.Index())
+		lo, hi := ir.ChunkBounds(h.bytes, h.chunk, s.Index()%h.chunk)
 		return hi - lo
 	case ir.KindValue:
 		return own.long[s]
@@ -157,6 +165,9 @@ func (h *host) fire(r int, now float64) (took float64) {
 // actions.
 func (h *host) begin(r int, do, message []ir.Action, now float64) []ir.Action {
 	own := &h.ranks[r]
+	if !h.rings && do[0].Op == ir.Put && do[0].Slot.Kind() == ir.KindChunk {
+		message = message[:1] // each block has a line
+	}
 	x := transfer{from: r, to: int(do[0].To), last: true, at: now}
 	for _, a := range message {
 		n := h.length(own, a.Slot)
@@ -217,7 +228,7 @@ func (h *host) act(r int, now float64) (took float64, ok bool) {
 // that a rank runs at once.
 func (h *host) handling(x *transfer) float64 {
 	switch {
-	case h.bytes <= wire.CopiedTo && h.chunk == 1:
+	case h.quick:
 		return 0.25
 	case x.window || x.lent:
 		return 0.5
@@ -252,6 +263,9 @@ func (h *host) send(r int, now float64) (took float64) {
 			continue
 		}
 		took += h.ring(x.n)
+		if h.steps && x.last {
+			took += float64(h.pace.Line)
+		}
 		if x.to >= 0 {
 			own.filled[x.to] += x.n
 		}
@@ -261,10 +275,8 @@ func (h *host) send(r int, now float64) (took float64) {
 	own.sends = left
 	switch {
 	case len(left) == 0:
-	case shared > 1 && h.folds:
-		own.paused = now + took + 5*shared*float64(h.pace.Yield)
 	case shared > 1:
-		own.paused = now + took + 5*shared*shared*float64(h.pace.Yield)/4 // others find it late that they have work
+		own.paused = now + took + 6*shared*shared*float64(h.pace.Yield)/4 // others find it late that they have work
 	default:
 		own.paused = now + took + float64(2*h.pace.Line+h.pace.Yield)
 	}
@@ -305,7 +317,7 @@ func (h *host) take(r int, there, now float64) (took float64) {
 		} else {
 			took += h.ring(x.n)
 		}
-		if x.last && h.folds {
+		if x.last && h.steps {
 			took += float64(h.pace.Line) + float64(h.pace.Yield)*h.handling(&x)
 		}
 		if x.to < 0 && x.sets[0].slot == ir.Chunk(0) {
@@ -362,7 +374,7 @@ func (h *host) run(t require.TestingT) float64 {
 		took, ok := h.act(r, c.now)
 		if c.now += took; len(c.ranks) > 1 {
 			c.turn = (c.turn + len(c.ranks) - 1) % len(c.ranks) // ranks answer to lower ones
-			if h.folds {
+			if h.steps {
 				c.now += h.pace.Turns(len(h.ranks)) / float64(len(c.ranks)) / 2 // most steps take two turns of each rank
 			} else {
 				c.now += float64(h.pace.Yield) * float64(len(c.ranks)) / 4
@@ -373,7 +385,11 @@ func (h *host) run(t require.TestingT) float64 {
 				c.now = max(c.now, min(h.next(at), c.now+1000))
 			}
 		} else if !ok {
-			c.now = max(c.now+10, min(h.next(at), c.now+1000))
+			next := min(h.next(at), c.now+1000)
+			for i := range h.ranks[r].inbox {
+				next = min(next, h.ranks[r].inbox[i].at)
+			}
+			c.now = max(c.now+10, next)
 		}
 		if !returned[r] && h.done(r) {
 			returned[r] = true
@@ -382,6 +398,20 @@ func (h *host) run(t require.TestingT) float64 {
 		}
 	}
 	return last
+}
+
+// meanTime returns the mean time of an operation over some ways in which the system may put ranks on
+// cores.
+func meanTime(t require.TestingT, p *wire.Pace, c *selection.Case, algorithm string) float64 {
+	places, sum := 5, 0.0
+	if c.Collective == schedule.Bcast || p.Turns(c.Ranks) == 0 {
+		places = 1
+	}
+	drawn := rand.New(rand.NewPCG(1, 2))
+	for range places {
+		sum += newHost(t, p, c, algorithm, drawn.Perm(c.Ranks)).run(t)
+	}
+	return sum / float64(places)
 }
 
 // memoryCell is a broadcast among ranks of one host.
@@ -401,7 +431,7 @@ func (m memoryCell) worse(t require.TestingT, collective string, names ...string
 	times := map[string]float64{}
 	best := names[0]
 	for _, name := range names {
-		if times[name] = newHost(t, m.pace, &c, name).run(t); times[name] < times[best] {
+		if times[name] = meanTime(t, m.pace, &c, name); times[name] < times[best] {
 			best = name
 		}
 	}
@@ -431,8 +461,31 @@ func TestBroadcastsFollowThePace(t *testing.T) {
 // TestAllreducesFollowThePace does the same for allreduces. In the model all ranks do a step at the same
 // time, but simulated ranks that share a core begin the next step while others are still in the last one.
 func TestAllreducesFollowThePace(t *testing.T) {
-	followsThePace(t, 1.5, []int{2, 3, 4, 5, 8, 12, 16}, []int{8, 2 << 10, 16 << 10, 64 << 10, 100 << 10, 512 << 10, 1 << 20},
+	followsThePace(t, 1.3, []int{2, 3, 4, 5, 8, 12, 16}, []int{8, 2 << 10, 16 << 10, 64 << 10, 100 << 10, 512 << 10, 1 << 20},
 		schedule.Allreduce, "allreduce/linear", "allreduce/star", "allreduce/doubling", "allreduce/two-shot", "allreduce/circulant", "allreduce/halving")
+}
+
+// TestBlocksFollowThePace does the same for other operations. Among 4 and 5 ranks on two or three cores, of
+// 1,200 alltoalls, reduce-scatters and scans four are above 1.3: two whose rings are often full while the
+// system copies slowly, and two long or short pipelines.
+func TestBlocksFollowThePace(t *testing.T) {
+	for _, c := range []struct {
+		collective string
+		most       float64
+		names      []string
+	}{
+		{"scatter", 1.3, []string{"scatter/linear", "scatter/binomial"}},
+		{"gather", 1.3, []string{"gather/linear", "gather/binomial"}},
+		{"allgather", 1.3, []string{"allgather/linear", "allgather/bruck", "allgather/ring"}},
+		{"alltoall", 1.6, []string{"alltoall/linear", "alltoall/bruck", "alltoall/pairwise"}},
+		{schedule.Reduce, 1.3, []string{"reduce/linear", "reduce/binomial", "reduce/halving"}},
+		{schedule.ReduceScatter, 1.45, []string{"reduce-scatter/linear", "reduce-scatter/circulant", "reduce-scatter/pairwise"}},
+		{schedule.Scan, 1.45, []string{"scan/doubling", "scan/chain"}},
+	} {
+		t.Run(c.collective, func(t *testing.T) {
+			followsThePace(t, c.most, []int{2, 3, 4, 5, 8, 12, 16}, []int{8, 2 << 10, 16 << 10, 64 << 10, 100 << 10, 512 << 10}, c.collective, c.names...)
+		})
+	}
 }
 
 // followsThePace draws the same cells in every run: the bounds are on a share of all cells, which a few
@@ -465,7 +518,7 @@ func TestLoansFollowThePace(t *testing.T) {
 			Bytes: rapid.SampledFrom([]int{12 << 10, 32 << 10, 64 << 10, 100 << 10, 512 << 10, 2 << 20}).Draw(t, "bytes"),
 		}
 		by := func(lends func(n, receivers int) bool) float64 {
-			h := newHost(t, p, &c, "bcast/linear")
+			h := newHost(t, p, &c, "bcast/linear", nil)
 			if lends != nil {
 				h.lends = lends
 			}
