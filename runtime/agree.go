@@ -290,6 +290,7 @@ func (c *Comm) settle() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer c.cfg.Clock.AfterFunc(c.cfg.Waiting.Linger, cancel).Stop()
 	defer cancel()
+	defer c.drv.unwatch() // or cancel would start a goroutine that waits for the lock
 	c.enter()
 	defer c.leave()
 	_ = c.await(ctx, confirmed{}) // if the other ranks do not answer, nothing more can be done

@@ -432,11 +432,17 @@ func (d *driver) watch(ctx context.Context) (stop func()) {
 		unwatch := context.AfterFunc(ctx, wake)
 		return func() { unwatch() }
 	}
+	d.unwatch()
+	d.watched.done, d.watched.stop = done, context.AfterFunc(ctx, wake)
+	return nothing
+}
+
+// unwatch ends the registration that watch has left.
+func (d *driver) unwatch() {
 	if d.watched.stop != nil {
 		d.watched.stop()
 	}
-	d.watched.done, d.watched.stop = done, context.AfterFunc(ctx, wake)
-	return nothing
+	d.watched.done, d.watched.stop = nil, nil
 }
 
 func nothing() {}

@@ -219,8 +219,6 @@ func (d *driver) close() error {
 		d.wakeAll()
 		d.cond.Wait()
 	}
-	if d.watched.stop != nil {
-		d.watched.stop()
-	}
+	d.unwatch()
 	return errors.Join(d.tr.Close(true, d.linger), d.learned.write())
 }

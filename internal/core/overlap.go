@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/schedgen/schedgen/internal/core/flow"
 	"github.com/schedgen/schedgen/internal/core/internal/bitset"
 	"github.com/schedgen/schedgen/ir"
@@ -127,13 +129,16 @@ func (ops *operations) admitted(o *op, a ir.Action) bool {
 	return true
 }
 
-// called answers a rank that wants to put, now or when this rank has entered the operation.
+// called answers a rank that wants to put, now or when this rank has entered the operation. A rank
+// that has entered h.Seq has ended all operations up to h.Seq-MaxOpen, and sent their puts. It needs
+// no answer for these any more.
 func (ops *operations) called(h *wire.Header) {
 	if h.Seq <= ops.seq {
 		ops.control(h.From, wire.FrameEntered, h.Seq, h.Print, 0)
 		return
 	}
 	v := &ops.overlap
+	v.calls = slices.DeleteFunc(v.calls, func(c call) bool { return c.from == h.From && c.seq+MaxOpen <= h.Seq })
 	if len(v.calls) == MaxOpen*ops.Size {
 		ops.fate.violation(h, "it announces more than %d operations", MaxOpen)
 		return

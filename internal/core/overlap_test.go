@@ -85,14 +85,40 @@ func TestCallsAreAnswered(t *testing.T) {
 	requireDispute(t, c)
 }
 
-// A rank that calls for more operations than may be open breaks the protocol.
-func TestTooManyCalls(t *testing.T) {
-	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, &kinds{})
-	for seq := range uint64(2 * MaxOpen) {
-		c.Arrived(&wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: seq + 1, From: 1}, nil)
+// A rank may be any number of operations ahead, if its puts bring everything. Each of them may have
+// waited for an answer until an earlier operation was settled. Only the last ones still wait.
+func TestCallsOfARankFarAhead(t *testing.T) {
+	const last = 100
+	net := &kinds{}
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, net)
+	plan := planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Chunks: 1}, 0)
+	for seq := range uint64(last) {
+		c.Arrived(&wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: seq + 1, Print: printOf(plan, 8, seq+1), From: 1}, nil)
 	}
 	require.NoError(t, c.Err())
-	c.Arrived(&wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: 100, From: 1}, nil)
+	var answers []string
+	for seq := range uint64(last) {
+		c.Begin(plan, InPlace(make([]byte, 8)))
+		for _, sent := range net.drain() {
+			if sent[0] == 'e' {
+				answers = append(answers, sent)
+			}
+		}
+		c.End(seq + 1)
+	}
+	require.Equal(t, []string{"entered 97", "entered 98", "entered 99", "entered 100"}, answers)
+	require.NoError(t, c.Err())
+}
+
+// A rank that asks again and again about operations that it may have open breaks the protocol.
+func TestTooManyCalls(t *testing.T) {
+	c := New(Config{Rank: 0, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, &kinds{})
+	call := wire.Header{Kind: wire.FrameCall, Lane: wire.LaneControl, Epoch: 1, Seq: 1, From: 1}
+	for range 2 * MaxOpen {
+		c.Arrived(&call, nil)
+	}
+	require.NoError(t, c.Err())
+	c.Arrived(&call, nil)
 	require.ErrorIs(t, c.Err(), ErrProtocol)
 }
 
