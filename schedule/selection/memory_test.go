@@ -465,9 +465,8 @@ func TestAllreducesFollowThePace(t *testing.T) {
 		schedule.Allreduce, "allreduce/linear", "allreduce/star", "allreduce/doubling", "allreduce/two-shot", "allreduce/circulant", "allreduce/halving")
 }
 
-// TestBlocksFollowThePace does the same for other operations. Among 4 and 5 ranks on two or three cores, of
-// 1,200 alltoalls, reduce-scatters and scans four are above 1.3: two whose rings are often full while the
-// system copies slowly, and two long or short pipelines.
+// TestBlocksFollowThePace does the same for other operations. Of 400 cells of each, one alltoall, one
+// reduce-scatter and two scans are above 1.3, all among 4 or 5 ranks on two or three cores.
 func TestBlocksFollowThePace(t *testing.T) {
 	for _, c := range []struct {
 		collective string

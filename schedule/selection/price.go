@@ -11,10 +11,9 @@ import (
 )
 
 // Modelled in place of an algorithm's name means the algorithm that takes the least time by its
-// closed form in a model. Broadcasts and allreduces among ranks that share memory have the model of
-// Case.Pace. All other cases have the LogGP model of their network. Every rank has a processor to
-// itself there, so such a rule suits ranks that each have a host. It chooses among algorithms without
-// multicast.
+// closed form in a model. Operations among ranks that share memory have the model of Case.Pace, and
+// all other cases have the LogGP model of their network. Every rank has a processor to itself there, so
+// such a rule suits ranks that each have a host. It chooses among algorithms without multicast.
 const Modelled = "modelled"
 
 // Network returns the modelled network of a transport. It has LogGOPSim's defaults. With adapters
