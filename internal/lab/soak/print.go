@@ -29,7 +29,7 @@ type failureObject struct {
 
 func (s *soak) object() soakObject {
 	o := soakObject{
-		Seeds: s.done, From: s.cmd.From, Ranks: s.cmd.Ranks,
+		Seeds: s.done, From: *s.cmd.From, Ranks: s.cmd.Ranks,
 		Seconds: s.took.Seconds(), PerSecond: s.rate(), Events: s.events, Failures: []failureObject{},
 	}
 	for _, f := range s.fails {

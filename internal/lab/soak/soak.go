@@ -23,9 +23,9 @@ import (
 
 // Verb runs communicators on a simulated network with faults drawn from seeds.
 type Verb struct {
-	Seeds              uint64 `default:"1000" help:"Number of seeds to run."`
-	From               uint64 `default:"1" placeholder:"SEED" help:"First seed; default 1."`
-	Ranks              int    `short:"p" placeholder:"N" help:"Most ranks of a run; default 16. A seed gives a different run if this differs. With --real the number of ranks; default 8."`
+	Seeds              *uint64 `placeholder:"1000" help:"Number of seeds to run."`
+	From               *uint64 `placeholder:"SEED" help:"First seed; default 1."`
+	Ranks              int     `short:"p" placeholder:"N" help:"Most ranks of a run; default 16. A seed gives a different run if this differs. With --real the number of ranks; default 8."`
 	options.BudgetFlag `embed:"" set:"budget=0"`
 	Seed               *uint64 `placeholder:"SEED" help:"Run only this seed. With --real the seed of all draws; default 1."`
 	Script             string  `placeholder:"FILE" help:"Run the scenario of a JSON file (- for standard input)."`
@@ -88,13 +88,16 @@ func (c *Verb) check() error {
 		return fmt.Errorf("--budget=%v: must not be negative", c.Budget)
 	case c.Seed != nil && c.Script != "":
 		return fmt.Errorf("--seed and --script: give only one of them")
+	case (c.Seeds != nil || c.From != nil) && (c.Seed != nil || c.Script != ""):
+		return fmt.Errorf("--seeds and --from: not with --seed or --script, which run once")
 	case c.Trace && c.Seed == nil && c.Script == "":
 		return fmt.Errorf("--trace: needs --seed or --script")
 	case c.Trace && c.JSON:
 		return fmt.Errorf("--trace and --json: give only one of them")
-	case c.Seeds == 0:
+	case c.Seeds != nil && *c.Seeds == 0:
 		return fmt.Errorf("--seeds=0: must be at least 1")
 	}
+	c.Seeds, c.From = cmp.Or(c.Seeds, new(uint64(1000))), cmp.Or(c.From, new(uint64(1)))
 	for _, flag := range []struct {
 		name  string
 		given bool
@@ -125,8 +128,8 @@ func (c *Verb) checkReal() error {
 	switch {
 	case c.Ranks < 2 || c.Ranks > maxSoakRanks:
 		return fmt.Errorf("--ranks=%d: must be in 2..%d with --real", c.Ranks, maxSoakRanks)
-	case c.Script != "" || c.Trace || c.JSON || c.Budget != 0:
-		return errors.New("--script, --trace, --json and --budget: not with --real")
+	case c.Script != "" || c.Trace || c.JSON || c.Budget != 0 || c.Seeds != nil || c.From != nil:
+		return errors.New("--script, --trace, --json, --budget, --seeds and --from: not with --real")
 	case c.Time < time.Second:
 		return fmt.Errorf("--time=%v: must be a second at least", c.Time)
 	case *c.Death != 0 && *c.Death < time.Second:
@@ -157,7 +160,7 @@ func (c *Verb) Run(ctx context.Context, std terminal.Stdio) error {
 		}
 		return c.replay(ctx, std, sc, c.Script)
 	}
-	s := soak{cmd: c, bar: terminal.NewProgress(std, int(min(c.Seeds, 1<<40)), "soaking")}
+	s := soak{cmd: c, bar: terminal.NewProgress(std, int(min(*c.Seeds, 1<<40)), "soaking")}
 	s.trySeeds(ctx)
 	s.bar.Clear()
 	if err := ctx.Err(); err != nil {
@@ -233,8 +236,8 @@ func (s *soak) trySeeds(ctx context.Context) {
 	for range goruntime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for s.more(ctx) {
-				if i := s.next.Add(1) - 1; i < s.cmd.Seeds {
-					s.one(s.cmd.From + i)
+				if i := s.next.Add(1) - 1; i < *s.cmd.Seeds {
+					s.one(*s.cmd.From + i)
 				}
 			}
 		})
@@ -248,7 +251,7 @@ func (s *soak) trySeeds(ctx context.Context) {
 func (s *soak) more(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ctx.Err() == nil && s.next.Load() < s.cmd.Seeds && len(s.fails) < maxFailing &&
+	return ctx.Err() == nil && s.next.Load() < *s.cmd.Seeds && len(s.fails) < maxFailing &&
 		(s.cmd.Budget == 0 || time.Since(s.began) < s.cmd.Budget)
 }
 
@@ -298,7 +301,7 @@ func (s *soak) print(ctx context.Context, std terminal.Stdio) error {
 		}
 	} else if len(s.fails) == 0 {
 		_, err := fmt.Fprintf(out, "%d seeds, from %d on: every promise was kept\n%.1f seeds a second, %.1f million events a second\n",
-			s.done, s.cmd.From, s.rate(), float64(s.events)/1e6/s.took.Seconds())
+			s.done, *s.cmd.From, s.rate(), float64(s.events)/1e6/s.took.Seconds())
 		if err != nil {
 			return err
 		}
