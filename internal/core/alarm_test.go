@@ -97,3 +97,10 @@ func TestTimers(t *testing.T) {
 		require.Equal(t, len(c.want) > 0, limited, what)
 	}
 }
+
+// A rank probes its only neighbour too.
+func TestTwoRanksProbe(t *testing.T) {
+	c := New(Config{Rank: 1, Size: 2, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, &spy{})
+	c.Begin(planOf(t, "bcast/linear", schedule.Params{Ranks: 2, Chunks: 1}, 1), InPlace(make([]byte, 8)))
+	require.Contains(t, c.Alarms(nil), Alarm{AlarmProbe, 1, 0})
+}

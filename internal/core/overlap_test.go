@@ -64,6 +64,26 @@ func TestPutsGoToRanksThatHaveEntered(t *testing.T) {
 	require.NoError(t, c.Err())
 }
 
+// A rank is asked once whether it has entered: later puts of the operation go to it at once.
+func TestLaterPutsNeedNoCall(t *testing.T) {
+	net := &kinds{}
+	c := New(Config{Rank: 1, Size: 3, Epoch: 1, Repair: 20e6, Stall: 250e6, PublishWindow: 1, Overlay: nowhere{}}, net)
+	first := planOf(t, "bcast/linear", schedule.Params{Ranks: 3, Chunks: 1}, 1)
+	second := planOf(t, "bcast/chain", schedule.Params{Ranks: 3, Chunks: 2}, 1)
+	c.Begin(first, InPlace(make([]byte, 8)))
+	c.Begin(second, InPlace(make([]byte, 8)))
+	fingerprint := mismatch.Following(first.print(8), second.print(8))
+	chunk := wire.Header{Kind: wire.FrameSlot, Lane: wire.LaneOps, Epoch: 1, Seq: 2, Print: fingerprint, Len: 4, Slot: ir.Chunk(0)}
+	c.take(chunk)
+	require.Equal(t, []string{"call 2"}, net.drain())
+	c.Arrived(&wire.Header{Kind: wire.FrameEntered, Lane: wire.LaneControl, Epoch: 1, Seq: 2, Print: fingerprint, From: 2}, nil)
+	require.Equal(t, []string{"c0 2"}, net.drain())
+	chunk.Slot = ir.Chunk(1)
+	c.take(chunk)
+	require.Equal(t, []string{"c1 2"}, net.drain())
+	require.NoError(t, c.Err())
+}
+
 // A rank answers a call when it enters, and finds a mismatch.
 func TestCallsAreAnswered(t *testing.T) {
 	net := &kinds{}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/schedgen/schedgen/internal/transport"
+	"github.com/schedgen/schedgen/runtime/mcast"
 	"github.com/schedgen/schedgen/runtime/tcp"
 	"github.com/schedgen/schedgen/runtime/verbs"
 )
@@ -22,6 +23,9 @@ func TestOpen(t *testing.T) {
 		require.NoError(t, err, name)
 		require.NoError(t, tr.Close(true, 0), name)
 	}
-	_, err := transport.Open(t.Context(), "pigeon", alone)
+	alone.Mcast = &mcast.Config{Family: 5}
+	_, err := transport.Open(t.Context(), "mcast", alone)
+	require.ErrorContains(t, err, "family 5", "its own settings count")
+	_, err = transport.Open(t.Context(), "pigeon", alone)
 	require.EqualError(t, err, `no transport "pigeon" (one of tcp, mcast, shm, hybrid, verbs, auto)`)
 }

@@ -502,3 +502,21 @@ func TestAllocations(t *testing.T) {
 		require.NoError(t, host.err)
 	}
 }
+
+// An answer to the rank above takes the place of the acknowledgement. Any other answer does not.
+func TestAnswersAcknowledge(t *testing.T) {
+	for _, c := range []struct {
+		to   int
+		want []string
+	}{
+		{0, nil},
+		{-1, []string{said(wire.FrameAck, 1, 1, 0)}},
+	} {
+		e := newClub(t, "anycast/mcast-acktree", 2, roomy)
+		e.ends[0].Publish([]byte("x"))
+		e.pass(1)
+		require.Empty(t, e.frames(1, 0))
+		require.Equal(t, uint64(1), e.ends[1].Answered(0, c.to))
+		require.Equal(t, c.want, e.frames(1, 0))
+	}
+}
