@@ -203,7 +203,7 @@ func newRoots(name string, p schedule.Params, checks []string) *roots {
 			return f
 		}
 		for n := 1; n < p.Ranks; n++ {
-			if p.Ranks%n == 0 && r.moved(f.root, p, n) != nil {
+			if p.Ranks%n == 0 && r.rotated(f.root, p, n) != nil {
 				return r.turn(f, p, n)
 			}
 		}
@@ -230,7 +230,7 @@ func (r *roots) turn(f first, p schedule.Params, n int) first {
 			}
 			all := []*verify.Report{report}
 			for at := root + n; at < of.Ranks; at += n {
-				all = append(all, r.moved(from, of, at))
+				all = append(all, r.rotated(from, of, at))
 			}
 			return all, nil
 		})
@@ -238,9 +238,9 @@ func (r *roots) turn(f first, p schedule.Params, n int) first {
 	return f
 }
 
-// moved returns the report of a root if its schedule is that of from with all ranks moved on. from may
+// rotated returns the report of a root if its schedule is that of from with all ranks moved on. from may
 // be nil.
-func (r *roots) moved(from *verify.Root, p schedule.Params, root int) *verify.Report {
+func (r *roots) rotated(from *verify.Root, p schedule.Params, root int) *verify.Report {
 	p.Root = root
 	spec, err := schedule.New(r.name, p)
 	if err != nil || from == nil {
@@ -256,7 +256,7 @@ func (r *roots) prove(p schedule.Params) (*verify.Report, error) {
 	case p.Root == 0:
 		return f.report, f.err
 	case n > 0 && p.Root%n == 0:
-		if report := r.moved(f.root, p, p.Root); report != nil {
+		if report := r.rotated(f.root, p, p.Root); report != nil {
 			return report, nil
 		}
 	case n > 0:

@@ -56,7 +56,7 @@ func TestLengths(t *testing.T) {
 	most, err := mostBytes(&j, 3, 0)
 	require.NoError(t, err)
 	require.EqualValues(t, 15000, most, "what rank 2 gets")
-	require.EqualValues(t, 2*5001, moved(&j), "all blocks but those that ranks have for themselves")
+	require.EqualValues(t, 2*5001, movedBytes(&j), "all blocks but those that ranks have for themselves")
 	j.Counts = []int64{maxMessage, 1, 0}
 	_, err = mostBytes(&j, 3, 0)
 	require.ErrorContains(t, err, "--counts: a rank has 3 blocks of more than")
@@ -110,7 +110,7 @@ func TestMostBytes(t *testing.T) {
 	}
 	for collective, want := range map[string]int64{"scatter": 4, "gather": 4, "allgather": 20, "alltoall": 20} {
 		j := crew.Job{Collective: collective, Size: 10, Params: schedule.Params{Ranks: 5}}
-		require.Equal(t, 10*want, moved(&j), collective)
+		require.Equal(t, 10*want, movedBytes(&j), collective)
 	}
 }
 

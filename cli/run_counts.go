@@ -77,8 +77,8 @@ func (f *countsFlag) set(j *crew.Job, size *byteSize, ranks int) error {
 	return nil
 }
 
-// moved returns the total number of bytes of blocks that ranks want and do not hold.
-func moved(j *crew.Job) (n int64) {
+// movedBytes returns the total number of bytes of blocks that ranks want and do not hold.
+func movedBytes(j *crew.Job) (n int64) {
 	row, ranks, root := j.Row(), j.Params.Ranks, j.Params.Root
 	for rank := range ranks {
 		held, wanted := row.Held(ranks, root, rank), row.Wanted(ranks, root, rank)

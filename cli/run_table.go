@@ -159,7 +159,7 @@ func (s *session) writeSummary(w io.Writer, t *crew.Tally, row *ir.Collective) {
 			fmt.Fprintln(w, line)
 		}
 	} else {
-		bytes, to = moved(&s.Job), "all ranks together"
+		bytes, to = movedBytes(&s.Job), "all ranks together"
 	}
 	k, slowest := t.Skew(), crew.Quantile(t.Slowest, 50)
 	fmt.Fprintf(w, "skew: median over ranks %s; first rank %d %+.1f %%, last rank %d %+.1f %%\n",

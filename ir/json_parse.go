@@ -28,7 +28,7 @@ func ParseJSON(r io.Reader) (*Schedule, error) {
 	p := jsonReader{jsonScanner: jsonScanner{source: newSource(r)}}
 	p.path = p.where
 	p.document()
-	p.here()
+	p.nextValue()
 	p.end("the document")
 	p.checkEnd()
 	if !p.ok() {
@@ -76,7 +76,7 @@ func (p *jsonReader) document() {
 	p.rankBound, p.chunkBound = MaxRanks, MaxChunks
 	have := uint(0)
 	p.object(topFields[:], allTop, func(i int) {
-		p.fields[i] = p.here()
+		p.fields[i] = p.nextValue()
 		p.topField(i)
 		have |= 1 << i
 		if p.ok() && have&headerTop == headerTop && 1<<i&headerTop != 0 {
@@ -123,7 +123,7 @@ var formats = []string{Format, FormatRecovery, FormatBarrier, FormatBlocks}
 
 // format reads the form of the document.
 func (p *jsonReader) format() {
-	m := p.here()
+	m := p.nextValue()
 	switch v := p.string("a string"); {
 	case !p.ok():
 	case !slices.Contains(formats, string(v)):
@@ -165,7 +165,7 @@ func (p *jsonReader) failPath(m mark, path, msg string) {
 func (p *jsonReader) params() {
 	p.open('{', "an object")
 	for n := 0; p.ok() && p.more(n, '}'); n++ {
-		m := p.here()
+		m := p.nextValue()
 		name := string(p.string("the name of a parameter"))
 		p.colon()
 		p.push(name, 0)

@@ -23,7 +23,7 @@ const (
 
 func (p *jsonReader) program(int) {
 	g := Program{}
-	start := p.here()
+	start := p.nextValue()
 	p.signalBound, p.valueBound = MaxSignals, MaxValues
 	p.ruleBuf = p.ruleBuf[:0]
 	seen := p.object(programFields, allProgram, func(i int) {
@@ -65,7 +65,7 @@ func (p *jsonReader) program(int) {
 
 // rank reads the rank of a program and checks that the rank has no program yet.
 func (p *jsonReader) rank() int {
-	m := p.here()
+	m := p.nextValue()
 	r := p.int(0, p.rankBound-1)
 	if !p.ok() {
 		return 0
@@ -119,7 +119,7 @@ func (p *jsonReader) awaitedList() []Slot {
 
 // awaited reads a slot for which a rule or done may wait.
 func (p *jsonReader) awaited() Slot {
-	m := p.here()
+	m := p.nextValue()
 	s := p.slot(p.signalBound, p.valueBound)
 	if p.ok() && s.Kind() == KindInput {
 		p.failAt(m, "%v: a contribution is there from enter on, so no rule waits for it", s)
@@ -136,7 +136,7 @@ func (p *jsonReader) slotList(values int) []Slot {
 
 // slot reads a slot of a rank with the given numbers of signals and partial results.
 func (p *jsonReader) slot(signals, values int) Slot {
-	m := p.here()
+	m := p.nextValue()
 	text := p.string("a slot as a string")
 	if !p.ok() {
 		return None
@@ -195,7 +195,7 @@ func (p *jsonReader) actionList() []Action {
 
 // message reads a multicast, a fold, or the puts of one message, and appends its actions.
 func (p *jsonReader) message(int) {
-	a, start := Action{}, p.here()
+	a, start := Action{}, p.nextValue()
 	var slots, as, of []Slot
 	seen := p.object(actionFields, 1<<0, func(i int) {
 		switch actionFields[i] {
@@ -250,7 +250,7 @@ func (p *jsonReader) message(int) {
 }
 
 func (p *jsonReader) op() Op {
-	m := p.here()
+	m := p.nextValue()
 	switch text := p.string("a string"); string(text) {
 	case "put":
 		return Put
@@ -269,7 +269,7 @@ func (p *jsonReader) peerList(most int) []int32 {
 	p.peerBuf = p.peerBuf[:0]
 	p.array(func(i int) {
 		if i == most {
-			p.failAt(p.here(), "more than %d ranks", most)
+			p.failAt(p.nextValue(), "more than %d ranks", most)
 		}
 		p.peerBuf = append(p.peerBuf, p.peer())
 	})

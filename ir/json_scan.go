@@ -51,8 +51,8 @@ func (p *jsonScanner) where() string {
 	return b.String()
 }
 
-// here skips white space and returns the position of the next value.
-func (p *jsonScanner) here() mark {
+// nextValue skips white space and returns the position of the next value.
+func (p *jsonScanner) nextValue() mark {
 	for {
 		switch p.peek() {
 		case ' ', '\t', '\r':
@@ -67,7 +67,7 @@ func (p *jsonScanner) here() mark {
 
 // open consumes the bracket that starts an object or array.
 func (p *jsonScanner) open(bracket int, what string) {
-	m := p.here()
+	m := p.nextValue()
 	if p.peek() != bracket {
 		p.unexpected(m, what, "")
 		return
@@ -78,7 +78,7 @@ func (p *jsonScanner) open(bracket int, what string) {
 // more reports whether an object or array continues after n elements. It consumes the comma or the
 // closing bracket.
 func (p *jsonScanner) more(n int, closing int) bool {
-	m := p.here()
+	m := p.nextValue()
 	switch c := p.peek(); {
 	case c == closing:
 		p.skip()
@@ -140,7 +140,7 @@ func (p *jsonScanner) require(names []string, required, seen uint) {
 
 // key reads the name of a member and the colon, and returns its index.
 func (p *jsonScanner) key(names []string, seen uint) int {
-	m := p.here()
+	m := p.nextValue()
 	name := p.string("the name of a field")
 	i := slices.Index(names, string(name))
 	switch {
@@ -155,7 +155,7 @@ func (p *jsonScanner) key(names []string, seen uint) int {
 }
 
 func (p *jsonScanner) colon() {
-	m := p.here()
+	m := p.nextValue()
 	if p.peek() != ':' {
 		p.unexpected(m, `":"`, "")
 		return
@@ -165,7 +165,7 @@ func (p *jsonScanner) colon() {
 
 // bool reads true or false.
 func (p *jsonScanner) bool() bool {
-	m := p.here()
+	m := p.nextValue()
 	word := "false"
 	if p.peek() == 't' {
 		word = "true"
@@ -182,7 +182,7 @@ func (p *jsonScanner) bool() bool {
 
 // int reads a whole number in lo … hi.
 func (p *jsonScanner) int(lo, hi int) int {
-	m := p.here()
+	m := p.nextValue()
 	if p.peek() == '-' {
 		p.unexpected(m, fmt.Sprintf("a number %d … %d", lo, hi), "")
 		return lo
@@ -196,7 +196,7 @@ func (p *jsonScanner) int(lo, hi int) int {
 
 // string reads a string. The result is valid until the next call.
 func (p *jsonScanner) string(want string) []byte {
-	m := p.here()
+	m := p.nextValue()
 	if p.peek() != '"' {
 		p.unexpected(m, want, "")
 		return nil

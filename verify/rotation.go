@@ -265,7 +265,7 @@ func rotationOf(s *ir.Schedule, period, per int, rotated func(ranks, by, group i
 					q.multicasts = true
 					q.eachOther(i, a.Slot, name)
 				} else {
-					name(q.here(i, a))
+					name(q.target(i, a))
 				}
 				if a.Slot.Kind() == ir.KindChunk || a.Slot.Kind() == ir.KindValue {
 					name(i, a.Slot)
@@ -395,7 +395,7 @@ func (q *rotation) deed(m int, of []ir.Action) deed {
 		})
 		set.Slot = q.AddCast(of[0].Slot.Index(), slots)
 	} else {
-		set.Slot = q.id(q.here(m, of[0]))
+		set.Slot = q.id(q.target(m, of[0]))
 	}
 	d.sets.lo = q.Add(set)
 	d.sets.hi = d.sets.lo + 1
@@ -407,14 +407,14 @@ func (q *rotation) deed(m int, of []ir.Action) deed {
 func (q *rotation) eachOther(m int, slot ir.Slot, f func(to int, slot ir.Slot)) {
 	for rank := range q.s.Ranks {
 		if rank != m {
-			f(q.here(m, ir.Action{Op: ir.Put, Slot: slot, To: int32(rank)}))
+			f(q.target(m, ir.Action{Op: ir.Put, Slot: slot, To: int32(rank)}))
 		}
 	}
 }
 
-// here returns the member and its slot that stand for the slot that an action of member m sets. For
+// target returns the member and its slot that stand for the slot that an action of member m sets. For
 // a fold it is a slot of m itself.
-func (q *rotation) here(m int, a ir.Action) (int, ir.Slot) {
+func (q *rotation) target(m int, a ir.Action) (int, ir.Slot) {
 	s := a.Sets()
 	if a.Op == ir.Put {
 		m = int(a.To) % q.period

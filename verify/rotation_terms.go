@@ -40,7 +40,7 @@ func (q *rotation) overlap() (o *overlap, known bool) {
 				return nil, false
 			}
 		}
-		_, need := q.here(0, ir.Action{Op: ir.Put, Slot: c.need.Slot, To: int32(c.need.Rank)})
+		_, need := q.target(0, ir.Action{Op: ir.Put, Slot: c.need.Slot, To: int32(c.need.Rank)})
 		if !way[turned{int32(q.numbers[0].Index(need)), int32(c.need.Rank)}] {
 			return &overlap{claim: *c}, true
 		}

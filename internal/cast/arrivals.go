@@ -56,8 +56,8 @@ func (a *arrivals) oldest() (flight, error) {
 // landed notes that the oldest broadcast has completed.
 func (a *arrivals) landed() { a.open = append(a.open[:0], a.open[1:]...) }
 
-// came records a piece, and reports whether it is new.
-func (a *arrivals) came(f flight, h head) (fresh bool) {
+// add records a piece, and reports whether it is new.
+func (a *arrivals) add(f flight, h head) (fresh bool) {
 	a.lengths = append(a.lengths, h.announce...)
 	a.ended = a.ended || h.flags&flagLast != 0
 	if fresh = f.number == a.have; fresh {

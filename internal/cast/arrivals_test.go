@@ -18,7 +18,7 @@ func TestArrivals(t *testing.T) {
 		f, err := a.oldest()
 		require.NoError(t, err)
 		a.landed()
-		return a.came(f, head{number: f.number, announce: announce, flags: flags})
+		return a.add(f, head{number: f.number, announce: announce, flags: flags})
 	}
 	require.False(t, a.confirms(), "nothing has come")
 	for n := range stride {

@@ -214,7 +214,7 @@ func (r *receiver) take(ctx context.Context, f flight) error {
 		}
 		r.meter.again(h.number)
 	}
-	fresh := r.pieces.came(f, h)
+	fresh := r.pieces.add(f, h)
 	if fresh {
 		r.bytes += int64(h.length)
 		if r.o.Progress != nil {

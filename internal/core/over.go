@@ -66,16 +66,16 @@ func (ops *operations) tellAll(o *op, from int) {
 	if pl.blocks == 0 {
 		for k := range o.chunks {
 			if o.root != ops.Rank { // the root puts these chunks to the others
-				ops.told(o, ir.Chunk(k), from)
+				ops.setTold(o, ir.Chunk(k), from)
 			}
 		}
 		return
 	}
-	loss.EndShows(ops.Rank, from, ops.Size, pl.heldBy, pl.wantedBy, func(k int) { ops.told(o, ir.Chunk(k), from) })
+	loss.EndShows(ops.Rank, from, ops.Size, pl.heldBy, pl.wantedBy, func(k int) { ops.setTold(o, ir.Chunk(k), from) })
 }
 
-// told sets a chunk of o that rank from has told.
-func (ops *operations) told(o *op, s ir.Slot, from int) {
+// setTold sets a chunk of o that rank from has told.
+func (ops *operations) setTold(o *op, s ir.Slot, from int) {
 	if !o.machine.Has(s) {
 		o.lost.ByPut++
 		ops.trace(EventArrived, o.seq, s, from)

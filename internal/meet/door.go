@@ -171,7 +171,7 @@ func (h *host) serve(g *greeted) {
 	a := &arrival{link: l, hello: g.hello, counts: make(chan struct{})}
 	if !h.post(func() error { return h.arrive(a) }) {
 		l.finish(contact.AppendStatus(nil, cmp.Or(h.why, errTooLate.Error())), contact.FarewellTime)
-		h.late.told(g.hello.rank)
+		h.late.record(g.hello.rank)
 	}
 	select {
 	case <-a.counts:

@@ -62,9 +62,9 @@ type latecomers struct {
 // nobody is no rank.
 const nobody = -1
 
-// told records that a rank has heard the reason. Ranks that come one
+// record notes that a rank has heard the reason. Ranks that come one
 // after the other are waited for, so a rank that comes for the first time prolongs the wait.
-func (l *latecomers) told(rank int) {
+func (l *latecomers) record(rank int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.heard == nil {

@@ -212,7 +212,7 @@ func (h *host) arrive(a *arrival) error {
 	from := l.conn.RemoteAddr()
 	switch {
 	case hello.fault != "" && (hello.size == h.cfg.Size || hello.size == 0):
-		h.late.told(hello.rank)
+		h.late.record(hello.rank)
 		return refuse(l, &saidError{hello.fault})
 	case hello.size != h.cfg.Size:
 		return refuse(l, fmt.Errorf("rank %d at %v was told that there are %d ranks, rank 0 that there are %d",
@@ -309,7 +309,7 @@ func (h *host) dismiss() {
 		p := &h.guests[rank]
 		if p.link != nil {
 			p.link.finish(last, contact.FarewellTime)
-			h.late.told(rank)
+			h.late.record(rank)
 		}
 		if p.next != nil {
 			p.next.link.finish(last, contact.FarewellTime)

@@ -23,7 +23,7 @@ func passedOn(t *testing.T, p *remote.Programs, change func([]byte) []byte) neti
 	tools := t.TempDir()
 	// The host's chmod keeps a second name of the packed file.
 	require.NoError(t, os.WriteFile(filepath.Join(tools, "chmod"), []byte("#!/bin/sh\nfor f in "+tmp+"/.schedgen-*/packed; do [ ! -f \"$f\" ] || ln -f \"$f\" "+kept+"; done\nexec /bin/chmod \"$@\"\n"), 0o755))
-	s, err := remote.Open(t.Context(), "first", p, by(here("PATH="+tools+":$PATH", "TMPDIR="+tmp)))
+	s, err := remote.Open(t.Context(), "first", p, by(localShell("PATH="+tools+":$PATH", "TMPDIR="+tmp)))
 	require.NoError(t, err)
 	require.NoError(t, s.Run(t.Context()))
 	converse(t, s)
@@ -63,7 +63,7 @@ func TestFetch(t *testing.T) {
 		"nobody":   {netip.MustParseAddrPort(porttest.Hold(t)), false},
 	} {
 		tmp := t.TempDir()
-		s, err := remote.Open(t.Context(), "host", p, by(here("TMPDIR="+tmp)))
+		s, err := remote.Open(t.Context(), "host", p, by(localShell("TMPDIR="+tmp)))
 		require.NoError(t, err)
 		if s.Facts.Fetcher == "" {
 			s.Close()
@@ -84,7 +84,7 @@ func TestFetch(t *testing.T) {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	p, home, tmp := self(t), t.TempDir(), t.TempDir()
-	c := by(here("HOME="+home, "TMPDIR="+tmp))
+	c := by(localShell("HOME="+home, "TMPDIR="+tmp))
 	c.Keep = true
 	for i := range 2 {
 		s, err := remote.Open(t.Context(), "host", p, c)

@@ -93,7 +93,7 @@ func bin(t *testing.T) string {
 
 // here returns a client that connects to this host, whatever its arguments are. env is its
 // environment, "NAME=value".
-func here(env ...string) string { return "env " + strings.Join(env, " ") + " sh -c 'exec sh'" }
+func localShell(env ...string) string { return "env " + strings.Join(env, " ") + " sh -c 'exec sh'" }
 
 // converse makes the parrot repeat a word.
 func converse(t *testing.T, s *remote.Session) {
@@ -213,7 +213,7 @@ func TestSilence(t *testing.T) {
 	require.NoError(t, err)
 	defer silent.Close() // ends gzip
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "gzip"), []byte("#!/bin/sh\nexec cat "+fifo+"\n"), 0o755))
-	c := by(here("PATH="+dir+":$PATH", "TMPDIR="+t.TempDir()))
+	c := by(localShell("PATH="+dir+":$PATH", "TMPDIR="+t.TempDir()))
 	c.Grace = 50 * time.Millisecond
 	s, err := remote.Open(t.Context(), "host", p, c)
 	require.NoError(t, err)
@@ -230,7 +230,7 @@ func TestCutWhileCopying(t *testing.T) {
 	// The host's head reads the beginning of the copy, says so, and waits for the end.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "head"), []byte("#!/bin/sh\n[ \"$2\" = 1 ] && exec /usr/bin/head \"$@\"\ndd bs=1000 count=10 2>/dev/null\necho begun >"+fifo+"\ncat >/dev/null\n"), 0o755))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s, err := remote.Open(ctx, "host", self(t), by(here("PATH="+dir+":$PATH", "TMPDIR="+tmp)))
+	s, err := remote.Open(ctx, "host", self(t), by(localShell("PATH="+dir+":$PATH", "TMPDIR="+tmp)))
 	require.NoError(t, err)
 	over := errors.New("over")
 	go func() {
@@ -251,7 +251,7 @@ func TestCopyThatDoesNotRun(t *testing.T) {
 	} {
 		dir, tmp := t.TempDir(), t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, c.name), []byte("#!/bin/sh\n"+c.script+"\n"), 0o755))
-		s, err := remote.Open(t.Context(), "host", self(t), by(here("PATH="+dir+":$PATH", "TMPDIR="+tmp)))
+		s, err := remote.Open(t.Context(), "host", self(t), by(localShell("PATH="+dir+":$PATH", "TMPDIR="+tmp)))
 		require.NoError(t, err)
 		err = s.Run(t.Context())
 		require.ErrorContains(t, err, "the copy of schedgen-parrot does not run there: ", what)
@@ -293,7 +293,7 @@ func TestCopyBehindLink(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(target, link))
 	t.Run("copied", func(t *testing.T) {
-		s, err := remote.Open(t.Context(), "host", self(t), by(here("TMPDIR="+link)))
+		s, err := remote.Open(t.Context(), "host", self(t), by(localShell("TMPDIR="+link)))
 		require.NoError(t, err)
 		require.NoError(t, s.Run(t.Context()))
 		empty(t, target)
@@ -310,7 +310,7 @@ func TestCopyBehindLink(t *testing.T) {
 // A session ends even if the program's output is not read.
 func TestUnread(t *testing.T) {
 	t.Parallel()
-	s, err := remote.Open(t.Context(), "host", self(t), by(here("PATH="+bin(t)+":$PATH")))
+	s, err := remote.Open(t.Context(), "host", self(t), by(localShell("PATH="+bin(t)+":$PATH")))
 	require.NoError(t, err)
 	require.NoError(t, s.Run(t.Context()))
 	s.Close()

@@ -124,7 +124,7 @@ func (u *unpacker) hardLink(rec *record.Record) error {
 	if err := u.free(rec.Name); err != nil {
 		return u.failed(rec.Name, err)
 	}
-	top, in, at, temp := u.target.Dir, u.here(), u.at(rec.Name), u.temps.next()
+	top, in, at, temp := u.target.Dir, u.current(), u.at(rec.Name), u.temps.next()
 	return u.disk.give(nil, func(error) error {
 		err := top.Link(old, path.Join(path.Dir(at), temp))
 		if err == nil {

@@ -26,7 +26,7 @@ var errChanged = errors.New("the sender's data have changed since the comparison
 
 // draw opens a draft.
 func (u *unpacker) draw(rec *record.Record) (d *draft, err error) {
-	dir, held := u.here(), u.target.Held
+	dir, held := u.current(), u.target.Held
 	d = &draft{name: u.temps.next(), fresh: true}
 	if held != nil && !u.quick && held.whole(dir, rec, u.first) {
 		d.name = ""

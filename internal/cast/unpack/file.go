@@ -17,7 +17,7 @@ var errVoid = errors.New("the sender could not read it whole, or it changed mean
 // file writes a file. After a failure it leaves nothing, except a partial file if Target.Keep is
 // set.
 func (u *unpacker) file(rec *record.Record) error {
-	dir, path, attr := u.here(), u.at(rec.Name), u.attr
+	dir, path, attr := u.current(), u.at(rec.Name), u.attr
 	if err := u.free(rec.Name); err != nil {
 		return failedAt(path, err)
 	}
@@ -72,7 +72,7 @@ func (u *unpacker) file(rec *record.Record) error {
 
 // same keeps an existing file with the right size and time.
 func (u *unpacker) same(rec *record.Record) error {
-	dir := u.here()
+	dir := u.current()
 	info, err := dir.Lstat(rec.Name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

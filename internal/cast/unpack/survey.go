@@ -97,11 +97,11 @@ func (s *surveyor) next() (record.Record, error) {
 	return s.r.Next()
 }
 
-func (s *surveyor) here() Dir { return s.dirs[len(s.dirs)-1] }
+func (s *surveyor) current() Dir { return s.dirs[len(s.dirs)-1] }
 
 func (s *surveyor) enter(name string) {
 	var below Dir
-	if here := s.here(); here != nil {
+	if here := s.current(); here != nil {
 		if info, err := here.Lstat(name); err == nil && info.IsDir() {
 			if dir, err := here.Enter(name); err == nil {
 				below = dir
@@ -112,7 +112,7 @@ func (s *surveyor) enter(name string) {
 }
 
 func (s *surveyor) leave() {
-	if dir := s.here(); dir != nil {
+	if dir := s.current(); dir != nil {
 		_ = dir.Close() // nothing was written
 	}
 	s.dirs = s.dirs[:len(s.dirs)-1]
@@ -141,7 +141,7 @@ func (s *surveyor) file(rec *record.Record) error {
 			return nil
 		}
 		if at == 0 {
-			partial, old = openIn(s.here(), PartialName(rec.Name)), openIn(s.here(), rec.Name)
+			partial, old = openIn(s.current(), PartialName(rec.Name)), openIn(s.current(), rec.Name)
 			for _, f := range []File{partial, old} {
 				if f != nil {
 					defer f.Close()
@@ -157,7 +157,7 @@ func (s *surveyor) file(rec *record.Record) error {
 // stands records all blocks of a file as present or lacked, by its size and time.
 func (s *surveyor) stands(rec *record.Record) {
 	there := false
-	if dir := s.here(); dir != nil {
+	if dir := s.current(); dir != nil {
 		info, err := dir.Lstat(rec.Name)
 		there = err == nil && unchanged(info, rec)
 	}

@@ -239,8 +239,8 @@ func (u *unpacker) admit(rec *record.Record) error {
 	return u.failed(rec.Name, fmt.Errorf("%w: %s", ErrUnasked, what))
 }
 
-// here returns the directory that is being written to.
-func (u *unpacker) here() Dir { return u.levels[len(u.levels)-1].dir }
+// current returns the directory that is being written to.
+func (u *unpacker) current() Dir { return u.levels[len(u.levels)-1].dir }
 
 // at returns the path of an entry of the current directory, for errors.
 func (u *unpacker) at(name string) string {
@@ -261,16 +261,16 @@ func failedAt(path string, err error) error {
 // enter enters a directory, and creates it if it does not exist. A link to a directory does not
 // count as one.
 func (u *unpacker) enter(rec *record.Record) error {
-	info, err := u.here().Lstat(rec.Name)
+	info, err := u.current().Lstat(rec.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = u.here().Mkdir(rec.Name, 0o700)
+		err = u.current().Mkdir(rec.Name, 0o700)
 	case err == nil && !info.IsDir():
 		err = errNoDir
 	}
 	var dir Dir
 	if err == nil {
-		dir, err = u.here().Enter(rec.Name)
+		dir, err = u.current().Enter(rec.Name)
 	}
 	if err != nil {
 		return u.failed(rec.Name, err)
@@ -286,7 +286,7 @@ var errNoDir = errors.New("it exists and is not a directory")
 
 // free returns an error if a directory has the name of a file or a link that follows.
 func (u *unpacker) free(name string) error {
-	info, err := u.here().Lstat(name)
+	info, err := u.current().Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -310,7 +310,7 @@ func (u *unpacker) leave() error {
 		return err
 	}
 	l := u.pop()
-	in, path := u.here(), u.at(l.name)
+	in, path := u.current(), u.at(l.name)
 	return u.disk.give(nil, func(error) error {
 		err := u.attributes(l.attr, func(uid, gid int) error { return in.Lchown(l.name, uid, gid) }, l.dir.SetExtended)
 		if err == nil {
@@ -341,16 +341,16 @@ func (u *unpacker) link(rec *record.Record) error {
 		return u.failed(rec.Name, err)
 	}
 	temp := u.temps.next()
-	err := u.here().Symlink(rec.Target, temp)
+	err := u.current().Symlink(rec.Target, temp)
 	if err == nil {
-		err = u.attributes(u.attr, func(uid, gid int) error { return u.here().Lchown(temp, uid, gid) }, nil)
+		err = u.attributes(u.attr, func(uid, gid int) error { return u.current().Lchown(temp, uid, gid) }, nil)
 		if err != nil {
-			err = errors.Join(err, u.here().Remove(temp))
+			err = errors.Join(err, u.current().Remove(temp))
 		}
 	}
 	if err == nil {
-		if err = u.here().Rename(temp, rec.Name); err != nil {
-			err = errors.Join(err, u.here().Remove(temp))
+		if err = u.current().Rename(temp, rec.Name); err != nil {
+			err = errors.Join(err, u.current().Remove(temp))
 		}
 	}
 	if err != nil {

@@ -191,7 +191,7 @@ func (a *Agreements) Losses() (Losses, []Came, []Answers) {
 	case !b.known:
 		return b.losses.clone(), nil, nil
 	default:
-		return b.dead.clone(), b.came(), b.agreed.list()
+		return b.dead.clone(), b.arrivals(), b.agreed.list()
 	}
 }
 

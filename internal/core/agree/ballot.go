@@ -209,8 +209,8 @@ func (b *ballot) decide(v Vote, apart Set, lost Losses, all answers, from int) {
 	b.tellAll(b.outcome(), from)
 }
 
-// came returns the known counts of the messages of lost ranks.
-func (b *ballot) came() (list []Came) {
+// arrivals returns the known counts of the messages of lost ranks.
+func (b *ballot) arrivals() (list []Came) {
 	for i, rank := range counted(b.apart) {
 		if s := b.is.came[i]; b.dead.Lost.Has(rank) && 0 < s.most && s.least <= s.most {
 			list = append(list, Came{rank, s.least, s.most})

@@ -110,8 +110,8 @@ func (m *Messages) find(st *stream, rank int) *below {
 	return &st.below[len(st.below)-1]
 }
 
-// moved acts on messages that have arrived here.
-func (m *Messages) moved(st *stream) {
+// advanced acts on messages that have arrived here.
+func (m *Messages) advanced(st *stream) {
 	if st.next > st.own.here && m.ripe(st) {
 		m.confirm(st)
 	}
@@ -302,7 +302,7 @@ func (m *Messages) questioned(h *wire.Header) {
 		m.question(st, &st.below[i], h.Seq)
 	}
 	m.hears(st, h.Seq)
-	m.moved(st)
+	m.advanced(st)
 }
 
 // follow turns to a rank above that has taken the place of ranks between, because it is the first to

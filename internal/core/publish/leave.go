@@ -55,7 +55,7 @@ func (m *Messages) replace(st *stream) {
 			m.adopt(st, b, before)
 		}
 	}
-	m.moved(st)
+	m.advanced(st)
 }
 
 // lists reports whether below has a rank.

@@ -181,7 +181,7 @@ func (m *Messages) Publish(msg []byte) {
 	default:
 		m.passDown(st, p)
 	}
-	m.moved(st)
+	m.advanced(st)
 }
 
 // place returns the place of a message of an origin, with room for its bytes. If the place is new, it
@@ -358,7 +358,7 @@ func (m *Messages) complete(st *stream, p *piece) {
 		}
 	}
 	m.advance(st)
-	m.moved(st)
+	m.advanced(st)
 }
 
 // Take takes the oldest message that waits. The process owns the bytes from then on. They are copied only if the

@@ -120,15 +120,15 @@ func (e *engine) fire(rule, round int32) {
 		case All:
 			e.mcast(rule, s.Slot, round+1)
 		case Here:
-			e.here(s.Slot, rule, round)
+			e.setAtOnce(s.Slot, rule, round)
 		default:
 			e.set(s.Slot, rule, round+1)
 		}
 	}
 }
 
-// here sets a slot in the round of the rule, because what a rank does by itself takes no time.
-func (e *engine) here(slot, cause, round int32) {
+// setAtOnce sets a slot in the round of the rule, because what a rank does by itself takes no time.
+func (e *engine) setAtOnce(slot, cause, round int32) {
 	if e.slots[slot] >= 0 || e.blocked[slot] {
 		return
 	}
