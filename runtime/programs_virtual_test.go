@@ -375,12 +375,13 @@ func (s *drawnStep) at(c *runtime.Comm, round int) (call runtime.Call, want []by
 		}
 		return counted(row, lengths, ranks, root, rank, round)
 	case row.Inputs == nil:
-		h := ir.Header{Collective: row.Name}
-		want = blocks(&h, row.Wanted(ranks, root, rank), 8*s.n, round)
-		call = runtime.Call{Collective: row.Name, Root: root, Src: blocks(&h, row.Held(ranks, root, rank), 8*s.n, round), Dst: make([]byte, len(want))}
-		if at := 8 * s.n * rank; s.inPlace && row.Name == schedule.Allgather {
-			copy(call.Dst[at:], call.Src)
-			call.Src = call.Dst[at:][:len(call.Src)]
+		h, held, wanted := ir.Header{Collective: row.Name}, row.Held(ranks, root, rank), row.Wanted(ranks, root, rank)
+		want = blocks(&h, wanted, 8*s.n, round)
+		call = runtime.Call{Collective: row.Name, Root: root, Src: blocks(&h, held, 8*s.n, round), Dst: make([]byte, len(want))}
+		if s.inPlace && held.Count == 1 && wanted.Index(held.At(0)) >= 0 {
+			own := call.Dst[8*s.n*wanted.Index(held.At(0)):][:len(call.Src)]
+			copy(own, call.Src)
+			call.Src = own
 		}
 		return call, want
 	}

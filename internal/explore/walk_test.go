@@ -12,8 +12,8 @@ import (
 	"github.com/schedgen/schedgen/schedule"
 )
 
-// walk takes up to steps events, each drawn from those that can happen. Then it continues fairly. walk
-// returns the first problem that it meets, or nil.
+// walk applies at most steps events. It draws each event from those that can happen. Then it lets all
+// ranks end in a fair order. It returns the first problem that it meets, or nil.
 func walk(t require.TestingT, o Options, steps int, draw *rand.Rand) *Violation {
 	sys, err := newSystem(o)
 	require.NoError(t, err)
