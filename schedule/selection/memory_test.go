@@ -22,18 +22,19 @@ import (
 // host simulates an operation among ranks that share the memory and the cores of a host.
 // It runs the programs of the ranks, and knows nothing of the model by which rules choose.
 //
-// Each rank is on one core, wherever the system puts it. In a broadcast the root's core runs no other rank if there is another core,
-// as broadcasts that were measured on two cores behave. A core runs one rank at a time, and
-// then the next one, which takes the longer the more there are. In its turn a rank sends all that it
-// can, which others see at the end of the turn, and takes one multicast, two lent chunks, and all
-// that its rings hold. A message is a copy: into a window and out of it, into a ring and out of it, piece
-// by piece, or by the system out of the sender's memory. A full ring makes its sender wait.
+// Each rank is on one core, wherever the system puts it. In a broadcast the root's core runs no other
+// rank if there is another core, as broadcasts that were measured on two cores behave. A core runs one
+// rank at a time, and then the next one, which takes the longer the more there are. In its turn a rank
+// sends all that it can, which others see at the end of the turn, and takes one multicast, two lent
+// chunks, and all that its rings hold. A message is a copy: into a window and out of it, into a ring and
+// out of it, piece by piece, or by the system out of the sender's memory. A full ring makes its sender
+// wait.
 type host struct {
 	pace  *wire.Pace
 	bytes int
 	chunk int  // number of chunks of a block
 	block int  // number of blocks
-	steps bool // no broadcast
+	steps bool // the operation is not a broadcast
 	rings bool // messages have no lines in windows, so all go through rings
 	quick bool // ranks run the operation at once
 	ranks []simulated
